@@ -1,0 +1,2 @@
+#![no_std]
+//! Firmware library of the Giveover watchdog board.

@@ -1,0 +1,1 @@
+//! Service fault monitor for Linux.

@@ -1,0 +1,2 @@
+//! The `giveover` command.
+fn main() {}
