@@ -1,2 +1,17 @@
+//! The decision core of Giveover: whether to leave a service alone, restart it here, or give it
+//! over.
+//!
+//! Every part is a function of its state, an event and the time it is told. Nothing here reads a
+//! clock, logs, allocates or does I/O, so that the Linux daemon, the board's firmware and the
+//! simulator decide the same. What it leaves to its driver: probing, stopping and starting,
+//! remembering ([`record`] has the vocabulary), and saying what time it is.
+//!
+//! Start with [`monitor::Monitor`] and [`policy::Policy`].
 #![no_std]
-//! The decision core of Giveover.
+#![forbid(unsafe_code)]
+
+pub mod failure;
+pub mod policy;
+pub mod ring;
+pub mod time;
+pub mod weight;

@@ -1,1 +1,4 @@
-//! Service fault monitor for Linux.
+//! Service fault monitor for Linux: probes, budgeted restarts, giveover.
+
+pub mod check;
+pub mod reactor;

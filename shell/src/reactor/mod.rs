@@ -1,0 +1,88 @@
+//! The one place that waits: readiness, timers, signals and child processes.
+//!
+//! A [`Reactor`] knows nothing of what it wakes. Every source and every timer carries a
+//! [`Token`] that names the room it belongs to and the generation of its owner's entry, so a
+//! wake-up that comes late, for something that is gone, is recognised and dropped.
+
+mod timer;
+mod token;
+
+use std::io;
+use std::time::Duration;
+
+use mio::{Events, Interest, Poll, Registry};
+
+pub use timer::Timers;
+pub use token::{Room, Token};
+
+/// The loop's sources and timers.
+pub struct Reactor {
+    poll: Poll,
+    events: Events,
+    /// What is due when.
+    pub timers: Timers,
+}
+
+/// One source that has become ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// Whose source it is.
+    pub token: Token,
+    /// There is something to read, or the end of it.
+    pub readable: bool,
+    /// There is room to write, or a connection has been made or refused.
+    pub writable: bool,
+    /// An error is pending, or the other side is gone.
+    pub closed: bool,
+}
+
+impl Reactor {
+    /// A reactor without sources.
+    ///
+    /// # Errors
+    /// The kernel refused an epoll descriptor.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { poll: Poll::new()?, events: Events::with_capacity(1024), timers: Timers::new() })
+    }
+
+    /// The registry sources are added to. Deregister before a descriptor is closed: a child
+    /// between fork and exec still holds a copy of it, and would keep the entry alive.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        self.poll.registry()
+    }
+
+    /// Adds a source.
+    ///
+    /// # Errors
+    /// The kernel's own; nothing was added.
+    pub fn add(
+        &self,
+        source: &mut impl mio::event::Source,
+        token: Token,
+        interest: Interest,
+    ) -> io::Result<()> {
+        self.poll.registry().register(source, token.into(), interest)
+    }
+
+    /// Waits at most `limit` (for ever if `None`), then hands each ready source to `each`.
+    ///
+    /// The wait is rounded up to a millisecond: a timer only wakes, the clock decides.
+    ///
+    /// # Errors
+    /// Those of `epoll_wait`, except an interruption by a signal.
+    pub fn wait(&mut self, limit: Option<Duration>, ready: &mut Vec<Ready>) -> io::Result<()> {
+        ready.clear();
+        match self.poll.poll(&mut self.events, limit) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            other => other?,
+        }
+        ready.extend(self.events.iter().map(|event| Ready {
+            token: event.token().into(),
+            readable: event.is_readable() || event.is_read_closed(),
+            writable: event.is_writable(),
+            closed: event.is_error() || event.is_read_closed() && event.is_write_closed(),
+        }));
+        Ok(())
+    }
+}
