@@ -1,4 +1,5 @@
 //! Service fault monitor for Linux: probes, budgeted restarts, giveover.
 
 pub mod check;
+pub mod config;
 pub mod reactor;

@@ -1,0 +1,3 @@
+//! The configuration: the file as people write it, and the plan the daemon runs.
+
+pub mod plan;

@@ -1,0 +1,329 @@
+//! The configuration once it has been read, checked and found possible: ready to run.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use giveover_core::policy::Policy;
+use giveover_core::time::Span;
+use giveover_core::weight::Weight;
+
+/// Everything a daemon needs to know, from one file and those it includes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The file that was given, as an absolute path.
+    pub file: PathBuf,
+    /// The files it included, in the order they were read.
+    pub included: Vec<PathBuf>,
+    /// The host as a whole.
+    pub host: HostPlan,
+    /// How a giveover on a single node is carried out.
+    pub giveover: GiveoverPlan,
+    /// Who besides root and the daemon's own user may command: users, and groups as `@group`.
+    pub control: Vec<String>,
+    /// The services in file order. A service's place here is its number everywhere.
+    pub services: Vec<ServicePlan>,
+}
+
+/// `[host]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostPlan {
+    /// The host's name on screens.
+    pub node: String,
+    /// Hosts whose answers prove that our own network works.
+    pub trusted: Vec<CheckPlan>,
+    /// Decide, record and show, but act on nothing.
+    pub observe: bool,
+    /// At most `count` restarts and giveovers each `per`.
+    pub actions: ActionBudget,
+    /// When many failures at once mean ourselves (R16).
+    pub local_fault: LocalFault,
+}
+
+/// `host.actions`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActionBudget {
+    /// How many.
+    pub count: u16,
+    /// In which window.
+    pub per: Span,
+}
+
+/// `host.local_fault`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalFault {
+    /// Percent of the services.
+    pub share: u8,
+    /// But no fewer than this.
+    pub least: u16,
+    /// How old a failing cycle may be.
+    pub within: Span,
+}
+
+/// `[giveover]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GiveoverPlan {
+    /// Asked before anything is stopped: exit 0 yes, 75 not now, anything else no.
+    pub may: Option<Vec<String>>,
+    /// Hands the service over once it is proven stopped.
+    pub command: Option<Vec<String>>,
+    /// Limit of either.
+    pub timeout: Span,
+}
+
+/// `[service.NAME]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServicePlan {
+    /// The service's name.
+    pub name: Box<str>,
+    /// The preset it was made from.
+    pub preset: Option<Box<str>>,
+    /// What runs it.
+    pub run: Run,
+    /// Checked before a planned stop; not 0 leaves the service as it is.
+    pub validate: Option<Vec<String>>,
+    /// The checks in file order. A check's place here is its number in causes.
+    pub checks: Vec<CheckPlan>,
+    /// Checks (by place) tried in this order, each only when the one before is healthy.
+    pub ladder: Vec<u8>,
+    /// How the checks of one cycle make one verdict.
+    pub combine: Combine,
+    /// Services (by place) that must be ok before this one is acted on.
+    pub needs: Vec<u32>,
+    /// The limits, found possible.
+    pub policy: Policy,
+    /// Where a giveover goes.
+    pub giveover: GoesTo,
+    /// Our own way out: the local-fault rule never holds it.
+    pub network: bool,
+    /// Where each limit came from, for `check`: key, source ("built in", "policy slow").
+    pub sources: Vec<(&'static str, String)>,
+}
+
+/// `giveover = …` of a service (R22).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoesTo {
+    /// `giveover.command`.
+    Command,
+    /// Nobody.
+    Nobody,
+}
+
+/// What runs a service.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Run {
+    /// Nobody we know: it is only watched.
+    Watched,
+    /// A unit of systemd.
+    Unit(String),
+    /// A process of ours.
+    Process(Box<ProcessPlan>),
+}
+
+/// How a process of ours is started and stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcessPlan {
+    /// The service itself, in the foreground; or with `forks` what starts it.
+    pub start: Vec<String>,
+    /// `start` must exit 0; what it leaves behind is the service.
+    pub forks: bool,
+    /// How to stop it.
+    pub stop: StopMethod,
+    /// The user it runs as.
+    pub user: Option<String>,
+    /// The group it runs as; the user's own if unset.
+    pub group: Option<String>,
+    /// Its working directory.
+    pub dir: Option<PathBuf>,
+    /// Added to our environment.
+    pub env: Vec<(String, String)>,
+}
+
+/// `stop = …`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopMethod {
+    /// A signal to the main process, by number; SIGTERM unless written.
+    Signal(i32),
+    /// A command.
+    Command(Vec<String>),
+}
+
+/// R12's switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Combine {
+    /// The heaviest of the checks.
+    #[default]
+    Heaviest,
+    /// Their sum, cut off at 100.
+    Sum,
+}
+
+/// `check.NAME`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckPlan {
+    /// The check's name.
+    pub name: Box<str>,
+    /// What is asked and what is expected.
+    pub kind: Kind,
+    /// Whom: every one of these must answer; the heaviest failure is the check's. Empty for
+    /// kinds without an address.
+    pub targets: Vec<Target>,
+    /// The total deadline of one probe of one target.
+    pub timeout: Span,
+    /// What failures weigh.
+    pub weights: Weights,
+    /// Probed only this often; in every cycle while it fails.
+    pub every: Option<Span>,
+    /// Probed and shown, counts nothing.
+    pub observe: bool,
+}
+
+/// An address to probe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Where.
+    pub host: Host,
+    /// The port.
+    pub port: u16,
+}
+
+/// A name or an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// An address.
+    Address(IpAddr),
+    /// A name, resolved off the loop.
+    Name(Box<str>),
+}
+
+/// What a check asks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Connect, optionally a dialogue, disconnect.
+    Tcp {
+        /// Sent once connected.
+        send: Option<Box<[u8]>>,
+        /// Must appear in what is read.
+        expect: Option<Box<[u8]>>,
+    },
+    /// One HTTP/1.1 request on a connection of its own.
+    Http(Box<HttpPlan>),
+    /// A command; its exit status says how it went.
+    Command(Box<CommandPlan>),
+    /// The service's process is there. Its exit is heard at once besides.
+    Process,
+    /// The sample of the source document: connect within 95 % of the time, disconnect within
+    /// the rest, then `fsinfo -server HOST:PORT` in what remains.
+    Xfnts {
+        /// The `fsinfo` program.
+        fsinfo: Box<str>,
+    },
+}
+
+impl Kind {
+    /// The kind's word, as in `kind = "tcp"`.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Tcp { .. } => "tcp",
+            Self::Http(_) => "http",
+            Self::Command(_) => "command",
+            Self::Process => "process",
+            Self::Xfnts { .. } => "xfnts",
+        }
+    }
+}
+
+/// What an `http` check sends and expects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpPlan {
+    /// `GET` or `HEAD`.
+    pub method: Method,
+    /// The path with its query, never empty.
+    pub path: Box<str>,
+    /// The Host field.
+    pub host: Box<str>,
+    /// Ranges of statuses that are right, both ends included.
+    pub expect: Vec<(u16, u16)>,
+    /// Must appear in the body.
+    pub body: Option<Box<[u8]>>,
+    /// At most this much of an answer is read; what is longer is cut there and judged.
+    pub cap: u32,
+}
+
+/// Request methods of `http` checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// With a body in the answer.
+    Get,
+    /// The head only.
+    Head,
+}
+
+/// What a `command` check runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandPlan {
+    /// Program and arguments; no shell.
+    pub argv: Vec<String>,
+    /// What its exit status means.
+    pub exit: ExitTable,
+    /// What it weighs when the program is missing; unset: it cannot be measured.
+    pub missing: Option<Weight>,
+}
+
+/// `exit = …`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExitTable {
+    /// 0 is healthy, anything else the weight of phase `exit`.
+    Plain,
+    /// Sun's: 0 healthy, 1–100 the weight, 201 immediate, anything else 100.
+    Weight,
+    /// Of monitoring plugins: 0 healthy, 1 is 50, 2 is 100, anything else cannot be measured.
+    Plugin,
+    /// As listed; 0 is healthy unless listed, anything else the weight of phase `exit`.
+    Listed(Vec<(u8, ExitMeaning)>),
+}
+
+/// What one exit status means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitMeaning {
+    /// Healthy.
+    Healthy,
+    /// A failure of this weight.
+    Weighs(Weight),
+    /// Skips the restart.
+    Immediate,
+    /// Could not be measured.
+    Unmeasured,
+}
+
+/// What a failure weighs by the phase it happens in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// Looking up the name; `None`: cannot be measured.
+    pub resolve: Option<Weight>,
+    /// Connecting.
+    pub connect: Weight,
+    /// Sending.
+    pub send: Weight,
+    /// Reading: late or cut.
+    pub read: Weight,
+    /// A complete but wrong answer.
+    pub answer: Weight,
+    /// Closing.
+    pub close: Weight,
+    /// A command's exit.
+    pub exit: Weight,
+}
+
+impl Weights {
+    /// The defaults of every kind.
+    pub const DEFAULT: Self = Self {
+        resolve: None,
+        connect: Weight::COMPLETE,
+        send: Weight::COMPLETE,
+        read: Weight::HALF,
+        answer: Weight::HALF,
+        close: Weight::HALF,
+        exit: Weight::COMPLETE,
+    };
+}
