@@ -16,6 +16,7 @@ pub struct Ring<T, S> {
     slots: S,
     head: u16,
     len: u16,
+    cleared: u16,
     lost: u32,
     item: PhantomData<T>,
 }
@@ -23,7 +24,7 @@ pub struct Ring<T, S> {
 impl<T: Copy, S: AsRef<[T]> + AsMut<[T]>> Ring<T, S> {
     /// An empty ring over `slots`; what the slots hold now does not matter.
     pub const fn new(slots: S) -> Self {
-        Self { slots, head: 0, len: 0, lost: 0, item: PhantomData }
+        Self { slots, head: 0, len: 0, cleared: 0, lost: 0, item: PhantomData }
     }
 
     /// How many items fit.
@@ -112,10 +113,23 @@ impl<T: Copy, S: AsRef<[T]> + AsMut<[T]>> Ring<T, S> {
         (0..self.len).filter_map(|index| self.get(index))
     }
 
-    /// Forgets every item. What was lost stays counted.
+    /// Forgets every item. What was lost stays counted, and [`Ring::cleared`] can still tell
+    /// what was there until new items take the places.
     pub fn clear(&mut self) {
+        self.head = self.position(self.len) as u16;
+        self.cleared = self.len;
         self.len = 0;
-        self.head = 0;
+    }
+
+    /// What the last [`Ring::clear`] forgot, oldest first, as far as nothing has overwritten it.
+    pub fn cleared(&self) -> impl Iterator<Item = T> + '_ {
+        let capacity = self.capacity();
+        let kept = self.cleared.min(capacity - self.len);
+        (0..kept).filter_map(move |back| {
+            let before_head =
+                usize::from(self.head) + usize::from(capacity) - usize::from(kept - back);
+            self.slots.as_ref().get(before_head % usize::from(capacity)).copied()
+        })
     }
 
     /// The same items in other storage; the newest are kept where it is smaller, the rest lost.

@@ -1,0 +1,200 @@
+//! From a result to a decision: what counts, and what it leads to.
+
+use crate::failure::Cause;
+use crate::history::{FailureSlots, InstantSlots};
+use crate::policy::Destination;
+use crate::time::Instant;
+use crate::verdict::{Verdict, decide};
+use crate::weight::Weight;
+
+use super::Monitor;
+use super::event::{Action, Actions, Holder, Origin, Reason};
+use super::standing::{Cycle, Pursuit, Status};
+
+impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
+    /// R1: healthy ends everything that waited, whatever the history; failures are aged, not
+    /// cleared.
+    pub(super) fn on_healthy(&mut self, now: Instant) {
+        let window = self.policy.limits().retry_interval;
+        self.history.age(now, window);
+        self.standing.unmeasured_since = None;
+        self.standing.grace_until = None;
+        self.standing.pace_floor = None;
+        self.standing.status = Status::Ok;
+        match self.standing.pursuit {
+            Pursuit::Delaying { origin: Origin::Operator, .. } => {}
+            Pursuit::Delaying { .. } => self.call_off(),
+            Pursuit::NotNow { .. } => self.standing.pursuit = Pursuit::None,
+            _ => {}
+        }
+    }
+
+    /// R21: the status stays as last known; after the window it is degraded.
+    pub(super) fn on_unmeasured(&mut self, now: Instant) {
+        let since = *self.standing.unmeasured_since.get_or_insert(now);
+        let window = u64::from(self.policy.limits().retry_interval.as_millis());
+        let unhurt = matches!(self.standing.status, Status::Ok | Status::Unknown);
+        if unhurt && now.since(since) >= window {
+            self.standing.status = Status::Degraded;
+        }
+    }
+
+    /// A failed probe: counts unless something says it does not.
+    pub(super) fn on_failed(
+        &mut self,
+        weight: Weight,
+        cause: Cause,
+        immediate: bool,
+        now: Instant,
+        actions: &mut Actions,
+    ) {
+        if self.standing.grace_until.is_some_and(|until| now < until) {
+            return; // R13: still starting up
+        }
+        if self.standing.holds != 0 {
+            if self.standing.status != Status::Faulted {
+                self.standing.status = Status::Degraded;
+            }
+            return; // R14, R15, R16: reported, not counted
+        }
+        if self.standing.pursuit != Pursuit::None {
+            return; // R9, R13: what is under way already answers it
+        }
+        if immediate && self.policy.gives_over() {
+            self.begin_failure_event();
+            self.history.spend_failures();
+            self.ask(Reason::Immediate(cause), now, actions);
+            return;
+        }
+        self.count(weight, cause, now, actions);
+    }
+
+    /// R10: the process ended. At once a complete failure, once for each outage.
+    pub(super) fn on_died(&mut self, cause: Cause, now: Instant, actions: &mut Actions) {
+        match self.standing.pursuit {
+            Pursuit::Restarting { .. } | Pursuit::GivenOver { .. } | Pursuit::Ended(_) => return,
+            _ if self.standing.dead => return,
+            _ => {}
+        }
+        self.standing.dead = true;
+        self.standing.death = cause;
+        self.standing.unmeasured_since = None;
+        self.standing.cycle = Cycle::Still; // no probe can heal it
+        if self.standing.pursuit != Pursuit::None {
+            return; // what is under way already answers it
+        }
+        if self.standing.blocked() {
+            self.standing.status = Status::Faulted;
+            return; // counts when released
+        }
+        self.sleep(now);
+        self.count_death(now, actions);
+    }
+
+    /// A complete failure because the process is dead.
+    pub(super) fn count_death(&mut self, now: Instant, actions: &mut Actions) {
+        self.count(Weight::COMPLETE, self.standing.death, now, actions);
+    }
+
+    /// R2 to R5: adds to the history and acts on what it then calls for.
+    fn count(&mut self, weight: Weight, cause: Cause, now: Instant, actions: &mut Actions) {
+        self.history.age(now, self.policy.limits().retry_interval);
+        self.history.add_failure(now, weight, cause);
+        let verdict = decide(&self.policy, &self.history);
+        if verdict == Verdict::Nothing {
+            if self.standing.status != Status::Faulted {
+                self.standing.status = Status::Degraded;
+            }
+            return;
+        }
+        self.begin_failure_event();
+        self.history.spend_failures();
+        match verdict {
+            Verdict::Nothing => {}
+            Verdict::Restart => self.decide_restart(Origin::Monitor, now, actions),
+            Verdict::Giveover => self.ask(Reason::BudgetSpent, now, actions),
+            Verdict::BudgetSpent => self.budget_spent(actions),
+            Verdict::Log => {
+                self.standing.status = Status::Faulted;
+                actions.push(Action::Log);
+            }
+        }
+    }
+
+    fn begin_failure_event(&mut self) {
+        self.standing.asked = false;
+        self.standing.attempted = false;
+    }
+
+    fn budget_spent(&mut self, actions: &mut Actions) {
+        self.standing.status = Status::Faulted;
+        actions.push(Action::BudgetSpent);
+    }
+
+    /// R9: denied for good. Both histories are emptied and it starts afresh; the service is
+    /// left as it is, but a dead process is restarted once.
+    pub(super) fn denied(&mut self, now: Instant, actions: &mut Actions) {
+        self.standing.pursuit = Pursuit::None;
+        self.sleep(now);
+        if self.policy.scope().destination == Destination::Board {
+            // R22: as under restart_only, the budget stays spent.
+            self.budget_spent(actions);
+            return;
+        }
+        self.history.clear();
+        let floor = self.delay_index();
+        self.standing.pace_floor = Some(floor);
+        if !self.standing.dead {
+            return;
+        }
+        if self.standing.blocked() {
+            self.standing.cycle = Cycle::Still;
+        } else if !self.standing.attempted {
+            self.decide_restart(Origin::Monitor, now, actions);
+        }
+    }
+
+    /// R15, R14, R16: a holder keeps the monitor from acting.
+    pub(super) fn on_hold(&mut self, holder: Holder, now: Instant, actions: &mut Actions) {
+        self.standing.holds |= holder as u8;
+        let spares_deaths = holder == Holder::LocalFault;
+        if spares_deaths && self.standing.dead {
+            return;
+        }
+        match self.standing.pursuit {
+            Pursuit::Delaying { .. } => self.call_off(),
+            Pursuit::Unstopped { .. } if !spares_deaths => self.call_off(),
+            Pursuit::NotNow { .. } => self.standing.pursuit = Pursuit::None,
+            Pursuit::Asking { ticket, .. }
+                if !matches!(holder, Holder::HostBudget | Holder::LocalFault) =>
+            {
+                self.standing.pursuit = Pursuit::None;
+                actions.push(Action::Cancel { ticket });
+            }
+            _ => return self.rest_if_dead(),
+        }
+        if matches!(self.standing.cycle, Cycle::Still) {
+            self.sleep(now);
+        }
+        self.rest_if_dead();
+    }
+
+    /// While a dead process is held there is nothing to wait for but the release.
+    fn rest_if_dead(&mut self) {
+        let idle = self.standing.pursuit == Pursuit::None;
+        if idle && self.standing.dead && self.standing.blocked() {
+            self.standing.cycle = Cycle::Still;
+        }
+    }
+
+    /// A holder carries on; a process that died meanwhile is at once a complete failure.
+    pub(super) fn on_release(&mut self, holder: Holder, now: Instant, actions: &mut Actions) {
+        let was_blocked = self.standing.blocked();
+        self.standing.holds &= !(holder as u8);
+        let idle = self.standing.pursuit == Pursuit::None;
+        if was_blocked && !self.standing.blocked() && idle && self.standing.dead {
+            self.sleep(now);
+            self.count_death(now, actions);
+        }
+    }
+}
