@@ -9,7 +9,7 @@ mod event;
 mod pursue;
 mod standing;
 
-use crate::failure::ProbeResult;
+use crate::failure::{Cause, ProbeResult};
 use crate::history::{FailureSlots, History, InstantSlots, Tally};
 use crate::policy::{Capacity, Policy};
 use crate::time::{Instant, Span};
@@ -209,6 +209,24 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     #[must_use]
     pub const fn is_dead(&self) -> bool {
         self.standing.dead
+    }
+
+    /// How the process went, while [`Monitor::is_dead`].
+    #[must_use]
+    pub const fn death(&self) -> Cause {
+        self.standing.death
+    }
+
+    /// The latest time an event was fed with.
+    #[must_use]
+    pub const fn latest(&self) -> Instant {
+        self.standing.latest
+    }
+
+    /// The wait before the next restart, as of the last event.
+    #[must_use]
+    pub fn next_delay(&self) -> Span {
+        self.policy.limits().restart_delay.wait(self.delay_index())
     }
 
     /// Since when nothing could be measured.
