@@ -1,2 +1,39 @@
 //! Development tasks: `cargo xtask VERB`.
-fn main() {}
+//!
+//! One file per verb. Nothing of the workspace is imported and nothing is depended on, so that
+//! this compiles in a moment and still runs when the rest does not build.
+
+mod entries;
+mod requirements;
+mod source;
+mod suggest;
+mod workspace;
+
+use std::process::ExitCode;
+
+/// A verb: its name, one line of help, and what runs it.
+type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
+
+const VERBS: [Verb; 1] = [
+    ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (name, rest) = match args.split_first() {
+        None => return help(),
+        Some((first, _)) if ["help", "-h", "--help"].contains(&first.as_str()) => return help(),
+        Some((first, rest)) => (first.as_str(), rest),
+    };
+    match VERBS.iter().find(|verb| verb.0 == name) {
+        Some(verb) => (verb.2)(rest),
+        None => suggest::usage("verb", name, VERBS.iter().map(|verb| verb.0)),
+    }
+}
+
+fn help() -> ExitCode {
+    let lines = VERBS.iter().map(|(name, what, _)| format!("  {name:<14}{what}\n"));
+    let text: String = lines.collect();
+    workspace::show(&format!("cargo xtask VERB\n\n{text}"));
+    ExitCode::SUCCESS
+}
