@@ -3,10 +3,19 @@
 //! One file per verb. Nothing of the workspace is imported and nothing is depended on, so that
 //! this compiles in a moment and still runs when the rest does not build.
 
+mod child;
+mod elf;
 mod entries;
+mod features;
+mod harness;
+mod lacks;
+mod needs;
 mod requirements;
+mod size;
 mod source;
+mod step;
 mod suggest;
+mod thumb;
 mod workspace;
 
 use std::process::ExitCode;
@@ -14,8 +23,9 @@ use std::process::ExitCode;
 /// A verb: its name, one line of help, and what runs it.
 type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const VERBS: [Verb; 1] = [
+const VERBS: [Verb; 2] = [
     ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
+    ("size", "code and data of core and firmware on the board's processors", size::run),
 ];
 
 fn main() -> ExitCode {
