@@ -7,14 +7,19 @@ mod child;
 mod elf;
 mod entries;
 mod features;
+mod floors;
 mod harness;
 mod lacks;
+mod licences;
 mod needs;
 mod requirements;
 mod size;
 mod source;
+mod spdx;
 mod step;
 mod suggest;
+mod summary;
+mod test;
 mod thumb;
 mod workspace;
 
@@ -23,7 +28,8 @@ use std::process::ExitCode;
 /// A verb: its name, one line of help, and what runs it.
 type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const VERBS: [Verb; 2] = [
+const VERBS: [Verb; 3] = [
+    ("test", "everything CI checks; --quick is the inner loop (test --help)", test::run),
     ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
     ("size", "code and data of core and firmware on the board's processors", size::run),
 ];
