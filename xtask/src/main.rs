@@ -3,6 +3,7 @@
 //! One file per verb. Nothing of the workspace is imported and nothing is depended on, so that
 //! this compiles in a moment and still runs when the rest does not build.
 
+mod bench;
 mod child;
 mod elf;
 mod entries;
@@ -28,10 +29,11 @@ use std::process::ExitCode;
 /// A verb: its name, one line of help, and what runs it.
 type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const VERBS: [Verb; 3] = [
+const VERBS: [Verb; 4] = [
     ("test", "everything CI checks; --quick is the inner loop (test --help)", test::run),
     ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
     ("size", "code and data of core and firmware on the board's processors", size::run),
+    ("bench", "our figures beside those of HAProxy, monit and keepalived", bench::run),
 ];
 
 fn main() -> ExitCode {
