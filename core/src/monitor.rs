@@ -273,6 +273,13 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.cycle = Cycle::Sleeping { due: now.after(self.interval()) };
     }
 
+    /// The cycles go on, if they stood still.
+    fn resume(&mut self, now: Instant) {
+        if matches!(self.standing.cycle, Cycle::Still) {
+            self.sleep(now);
+        }
+    }
+
     fn on_timeout(&mut self, now: Instant, actions: &mut Actions) {
         match self.standing.pursuit {
             Pursuit::Delaying { at, origin } if now >= at => {
@@ -283,7 +290,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             }
             Pursuit::NotNow { last, .. } if now >= last => self.denied(now, actions),
             Pursuit::NotNow { again, reason, first, .. } if now >= again => {
-                self.ask(reason, first, actions);
+                self.request(reason, first, actions);
             }
             _ => {}
         }
@@ -327,7 +334,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         match result {
             ProbeResult::Void => self.standing.cycle = Cycle::Sleeping { due: now },
             ProbeResult::CannotMeasure(_) => self.on_unmeasured(now),
-            ProbeResult::Healthy => self.on_healthy(now),
+            ProbeResult::Healthy => self.on_healthy(now, actions),
             ProbeResult::Failed(weight, cause) => {
                 self.standing.unmeasured_since = None;
                 self.on_failed(weight, cause, false, now, actions);

@@ -14,7 +14,7 @@ use super::standing::{Cycle, Pursuit, Status};
 impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// R1: healthy ends everything that waited, whatever the history; failures are aged, not
     /// cleared.
-    pub(super) fn on_healthy(&mut self, now: Instant) {
+    pub(super) fn on_healthy(&mut self, now: Instant, actions: &mut Actions) {
         let window = self.policy.limits().retry_interval;
         self.history.age(now, window);
         self.standing.unmeasured_since = None;
@@ -25,6 +25,10 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             Pursuit::Delaying { origin: Origin::Operator, .. } => {}
             Pursuit::Delaying { .. } => self.call_off(),
             Pursuit::NotNow { .. } => self.standing.pursuit = Pursuit::None,
+            Pursuit::Asking { ticket, reason, .. } if reason != Reason::Operator => {
+                self.standing.pursuit = Pursuit::None; // it was repeated after "not now"
+                actions.push(Action::Cancel { ticket });
+            }
             _ => {}
         }
     }
@@ -135,7 +139,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// left as it is, but a dead process is restarted once.
     pub(super) fn denied(&mut self, now: Instant, actions: &mut Actions) {
         self.standing.pursuit = Pursuit::None;
-        self.sleep(now);
+        self.resume(now);
         if self.policy.scope().destination == Destination::Board {
             // R22: as under restart_only, the budget stays spent.
             self.budget_spent(actions);
@@ -173,9 +177,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             }
             _ => return self.rest_if_dead(),
         }
-        if matches!(self.standing.cycle, Cycle::Still) {
-            self.sleep(now);
-        }
+        self.resume(now);
         self.rest_if_dead();
     }
 

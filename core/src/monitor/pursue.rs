@@ -184,15 +184,21 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         }
     }
 
-    /// R5: asks for giveover. `first` is when this request was first made.
-    pub(super) fn ask(&mut self, reason: Reason, first: Instant, actions: &mut Actions) {
+    /// R5: asks for giveover, and probes nothing before there is an answer.
+    pub(super) fn ask(&mut self, reason: Reason, now: Instant, actions: &mut Actions) {
+        self.request(reason, now, actions);
+        self.standing.cycle = Cycle::Still;
+    }
+
+    /// R9: a request, perhaps repeated; `first` is when it was first made. A repeated one leaves
+    /// the cycles alone: they may be further apart than the requests, and a healthy one cancels.
+    pub(super) fn request(&mut self, reason: Reason, first: Instant, actions: &mut Actions) {
         let ticket = self.standing.next_ticket();
         if reason != Reason::Operator {
             self.standing.asked = true;
             self.standing.status = Status::Faulted;
         }
         self.standing.pursuit = Pursuit::Asking { ticket, reason, first };
-        self.standing.cycle = Cycle::Still;
         actions.push(Action::Giveover { ticket, reason });
     }
 
@@ -234,7 +240,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         match outcome {
             GiveoverOutcome::Granted if self.policy.scope().destination == Destination::Board => {
                 self.standing.pursuit = Pursuit::None; // R22: nothing is stopped, it goes on
-                self.sleep(now);
+                self.resume(now);
             }
             GiveoverOutcome::Granted => {
                 self.standing.pursuit = Pursuit::GivenOver { ticket };
@@ -242,7 +248,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             }
             GiveoverOutcome::Denied | GiveoverOutcome::NotNow if reason == Reason::Operator => {
                 self.standing.pursuit = Pursuit::None;
-                self.sleep(now);
+                self.resume(now);
             }
             GiveoverOutcome::Denied => self.denied(now, actions),
             GiveoverOutcome::NotNow => self.not_now(reason, first, now, actions),
@@ -261,10 +267,8 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         }
         let again = now.after(ASK_AGAIN);
         self.standing.pursuit = Pursuit::NotNow { again, last, reason, first };
-        if self.standing.dead {
-            self.standing.cycle = Cycle::Still;
-        } else {
-            self.sleep(now);
+        if !self.standing.dead {
+            self.resume(now);
         }
         if self.standing.blocked() {
             self.standing.pursuit = Pursuit::None; // held while it was asked: nothing waits
@@ -309,7 +313,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.generation = self.standing.generation.wrapping_add(1);
         self.standing.dead = false;
         self.standing.status = Status::Degraded;
-        if matches!(self.standing.pursuit, Pursuit::None) {
+        if matches!(self.standing.pursuit, Pursuit::None | Pursuit::NotNow { .. }) {
             self.sleep(now);
         }
         self.note_start(now);

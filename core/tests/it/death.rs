@@ -157,3 +157,20 @@ fn a_waiting_restart_is_called_off_when_others_heal_the_service() {
     script.at(40_000, Probe(0), "ok");
     script.at(60_000, Tick, "");
 }
+
+/// They healed it while it was not now: its cycles go on, and a healthy one cancels.
+#[test]
+fn a_service_healed_while_it_is_not_now_is_probed_again() {
+    let mut script = Script::new(Limits {
+        retry_count: Some(0),
+        thorough_probe_interval: Span::from_secs(5),
+        ..PLAIN
+    });
+    script.at(0, Died, "giveover, faulted (not running)");
+    script.at(0, NOT_NOW, "");
+    script.at(1_000, Feed(Event::Healed), "degraded");
+    script.at(6_000, Tick, "");
+    assert!(script.monitor.probe_under_way().is_some());
+    script.at(6_100, Probe(0), "ok");
+    script.at(60_000, Tick, "");
+}

@@ -122,6 +122,41 @@ fn not_now_keeps_the_restarts_and_asks_again_after_ten_seconds() {
     script.counts(50_200, 0, 0);
 }
 
+/// R9: a healthy cycle cancels. The cycles keep their time though the request is repeated
+/// more often than they come round.
+#[test]
+fn while_it_is_not_now_probes_go_on_and_a_healthy_one_cancels() {
+    let mut script = Script::new(AT_ONCE);
+    script.at(0, Probe(100), "giveover, faulted");
+    script.at(0, NOT_NOW, "");
+    for at_ms in [10_000, 20_000] {
+        script.at(at_ms, Tick, "giveover");
+        script.at(at_ms, NOT_NOW, "");
+    }
+    script.at(29_999, Tick, "");
+    assert_eq!(script.monitor.probe_under_way(), None);
+    script.at(30_000, Tick, "giveover");
+    assert!(script.monitor.probe_under_way().is_some(), "an interval after the last cycle");
+    script.at(30_000, NOT_NOW, "");
+    script.at(30_500, Probe(0), "ok");
+    script.at(300_000, Tick, "");
+}
+
+/// R9: the probe was under way when the request was repeated.
+#[test]
+fn a_healthy_cycle_withdraws_a_repeated_request() {
+    let mut script = Script::new(AT_ONCE);
+    script.at(0, Probe(100), "giveover, faulted");
+    script.at(0, NOT_NOW, "");
+    script.at(10_000, Tick, "giveover");
+    script.at(11_000, NOT_NOW, "");
+    script.at(20_500, Feed(Event::ProbeNow), "");
+    script.at(21_000, Tick, "giveover");
+    script.at(21_500, Probe(0), "cancel, ok");
+    script.at(21_600, GRANTED, ""); // late
+    assert_eq!(script.monitor.status(), Status::Ok);
+}
+
 /// R9.
 #[test]
 fn not_now_for_longer_than_the_window_is_a_denial() {

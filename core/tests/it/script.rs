@@ -11,13 +11,13 @@ use giveover_core::time::{Instant, Span};
 use giveover_core::weight::Weight;
 
 /// A monitor with room for every policy the tests use.
-pub type Roomy = Monitor<[Failure; 99], [Instant; 32]>;
+pub(crate) type Roomy = Monitor<[Failure; 99], [Instant; 32]>;
 
 /// What a check finds in these tests when it finds something.
-pub const CAUSE: Cause = Cause::of_check(0, Phase::Read, 110);
+pub(crate) const CAUSE: Cause = Cause::of_check(0, Phase::Read, 110);
 
 /// Limits without waits or grace, so that each test names the one it is about.
-pub const PLAIN: Limits = Limits {
+pub(crate) const PLAIN: Limits = Limits {
     thorough_probe_interval: Span::from_secs(30),
     probe_timeout: Span::from_secs(10),
     retry_count: Some(2),
@@ -30,22 +30,22 @@ pub const PLAIN: Limits = Limits {
 };
 
 /// Any weight, a process that is watched, somewhere to go.
-pub const ANYTHING: Scope = Scope { smallest: Weight::LEAST, ..Scope::USUAL };
+pub(crate) const ANYTHING: Scope = Scope { smallest: Weight::LEAST, ..Scope::USUAL };
 
 /// An instant in milliseconds.
-pub fn ms(ms: u64) -> Instant {
+pub(crate) fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
 /// A monitor that has not begun.
-pub fn roomy(policy: Policy, now: Instant) -> Roomy {
+pub(crate) fn roomy(policy: Policy, now: Instant) -> Roomy {
     let history = History::new([Failure::BLANK; 99], [ms(0); 32], [ms(0); 32]);
     Monitor::new(policy, history, now).expect("there is room")
 }
 
 /// What happens in one step.
 #[derive(Clone, Copy, Debug)]
-pub enum Input {
+pub(crate) enum Input {
     /// Nothing but time.
     Tick,
     /// The probe that is under way, or one begun now, finds a failure of this weight; 0 is healthy.
@@ -72,45 +72,45 @@ pub enum Input {
     Feed(Event),
 }
 
-pub use Input::*;
+pub(crate) use Input::*;
 
-pub const GRANTED: Input = Answer(GiveoverOutcome::Granted);
-pub const DENIED: Input = Answer(GiveoverOutcome::Denied);
-pub const NOT_NOW: Input = Answer(GiveoverOutcome::NotNow);
-pub const UNPROVEN: Input = Answer(GiveoverOutcome::Unproven);
-pub const ABORTED_STOPPED: Input =
+pub(crate) const GRANTED: Input = Answer(GiveoverOutcome::Granted);
+pub(crate) const DENIED: Input = Answer(GiveoverOutcome::Denied);
+pub(crate) const NOT_NOW: Input = Answer(GiveoverOutcome::NotNow);
+pub(crate) const UNPROVEN: Input = Answer(GiveoverOutcome::Unproven);
+pub(crate) const ABORTED_STOPPED: Input =
     Answer(GiveoverOutcome::Aborted { stopped: true, cause: Cause::new(Phase::Start, 1) });
-pub const ABORTED_RUNNING: Input =
+pub(crate) const ABORTED_RUNNING: Input =
     Answer(GiveoverOutcome::Aborted { stopped: false, cause: Cause::new(Phase::Stop, 1) });
-pub const BEGIN: Input = Feed(Event::Begin { first: Span::from_secs(30), started: true });
-pub const ADOPT: Input = Feed(Event::Begin { first: Span::from_secs(30), started: false });
-pub const OPERATOR_RESTART: Input = Feed(Event::Restart);
-pub const OPERATOR_GIVEOVER: Input = Feed(Event::Giveover);
+pub(crate) const BEGIN: Input = Feed(Event::Begin { first: Span::from_secs(30), started: true });
+pub(crate) const ADOPT: Input = Feed(Event::Begin { first: Span::from_secs(30), started: false });
+pub(crate) const OPERATOR_RESTART: Input = Feed(Event::Restart);
+pub(crate) const OPERATOR_GIVEOVER: Input = Feed(Event::Giveover);
 
 /// A holder holds.
-pub fn hold(holder: Holder) -> Input {
+pub(crate) fn hold(holder: Holder) -> Input {
     Feed(Event::Hold(holder))
 }
 
 /// A holder releases.
-pub fn release(holder: Holder) -> Input {
+pub(crate) fn release(holder: Holder) -> Input {
     Feed(Event::Release(holder))
 }
 
 /// A monitor and the driver that keeps time for it.
-pub struct Script {
-    pub monitor: Roomy,
+pub(crate) struct Script {
+    pub(crate) monitor: Roomy,
     giveover: Option<Ticket>,
 }
 
 impl Script {
     /// A monitor adopted at zero whose first probe is due an interval later.
-    pub fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         Self::with_scope(limits, ANYTHING)
     }
 
     /// The same with another scope.
-    pub fn with_scope(limits: Limits, scope: Scope) -> Self {
+    pub(crate) fn with_scope(limits: Limits, scope: Scope) -> Self {
         let (policy, _) = Policy::new(limits, scope).expect("a possible policy");
         let mut monitor = roomy(policy, ms(0));
         let first = limits.thorough_probe_interval;
@@ -122,7 +122,7 @@ impl Script {
     /// Lets time pass to `at_ms`, waking the monitor whenever it asked to be, then feeds `input`.
     /// What all of it led to must read as `expected`, in order: see [`word`].
     #[track_caller]
-    pub fn at(&mut self, at_ms: u64, input: Input, expected: &str) {
+    pub(crate) fn at(&mut self, at_ms: u64, input: Input, expected: &str) {
         let mut said = Vec::new();
         let now = ms(at_ms);
         while let Some(due) = self.monitor.poll_timeout().filter(|due| *due <= now) {
@@ -136,7 +136,7 @@ impl Script {
 
     /// Asserts the live sum and the live restarts.
     #[track_caller]
-    pub fn counts(&self, at_ms: u64, failure_sum: u16, restarts: u16) {
+    pub(crate) fn counts(&self, at_ms: u64, failure_sum: u16, restarts: u16) {
         let tally = self.monitor.tally(ms(at_ms));
         assert_eq!((tally.failure_sum, tally.restarts), (failure_sum, restarts));
     }
