@@ -62,7 +62,8 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             return; // R14, R15, R16: reported, not counted
         }
         if self.standing.pursuit != Pursuit::None {
-            return; // R9, R13: what is under way already answers it
+            self.count_beside(weight, cause, now);
+            return;
         }
         if immediate && self.policy.gives_over() {
             self.begin_failure_event();
@@ -85,7 +86,8 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.unmeasured_since = None;
         self.standing.cycle = Cycle::Still; // no probe can heal it
         if self.standing.pursuit != Pursuit::None {
-            return; // what is under way already answers it
+            self.count_beside(Weight::COMPLETE, cause, now);
+            return;
         }
         if self.standing.blocked() {
             self.standing.status = Status::Faulted;
@@ -122,6 +124,20 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
                 self.standing.status = Status::Faulted;
                 actions.push(Action::Log);
             }
+        }
+    }
+
+    /// What is under way already answers a failure. While giveover is asked for it is counted
+    /// all the same (R9): a cancelled request must not have hidden it. While a restart waits
+    /// nothing counts (R13).
+    fn count_beside(&mut self, weight: Weight, cause: Cause, now: Instant) {
+        if !matches!(self.standing.pursuit, Pursuit::NotNow { .. } | Pursuit::Asking { .. }) {
+            return;
+        }
+        self.history.age(now, self.policy.limits().retry_interval);
+        self.history.add_failure(now, weight, cause);
+        if self.history.failure_sum() >= 100 {
+            self.history.spend_failures();
         }
     }
 

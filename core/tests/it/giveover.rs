@@ -142,6 +142,24 @@ fn while_it_is_not_now_probes_go_on_and_a_healthy_one_cancels() {
     script.at(300_000, Tick, "");
 }
 
+/// R9: failures are counted meanwhile, and what comes to 100 is emptied and does nothing.
+#[test]
+fn while_it_is_not_now_a_failure_event_empties_the_failures_and_does_nothing() {
+    let mut script = Script::new(Limits { thorough_probe_interval: Span::from_secs(2), ..AT_ONCE });
+    script.at(0, Probe(100), "giveover, faulted");
+    script.at(0, NOT_NOW, "");
+    script.at(2_000, Probe(60), "");
+    script.counts(2_000, 60, 0);
+    script.at(4_000, Probe(60), "");
+    script.counts(4_000, 0, 0);
+    script.at(6_000, Immediate, "");
+    script.counts(6_000, 0, 0);
+    script.at(8_000, Probe(20), "");
+    script.at(9_000, Died, "faulted (not running)");
+    script.counts(9_000, 0, 0);
+    script.at(10_000, Tick, "giveover");
+}
+
 /// R9: the probe was under way when the request was repeated.
 #[test]
 fn a_healthy_cycle_withdraws_a_repeated_request() {
