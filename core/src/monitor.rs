@@ -138,6 +138,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             Event::Clear => self.history.clear(),
             Event::SetPolicy(policy) => self.on_set_policy(policy, now),
         }
+        self.rest_if_dead();
         let after = (self.standing.status, self.standing.message());
         if after != before {
             actions.push(Action::Status { status: after.0, message: after.1 });

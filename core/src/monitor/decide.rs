@@ -164,12 +164,8 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.history.clear();
         let floor = self.delay_index();
         self.standing.pace_floor = Some(floor);
-        if !self.standing.dead {
-            return;
-        }
-        if self.standing.blocked() {
-            self.standing.cycle = Cycle::Still;
-        } else if !self.standing.attempted {
+        let due = self.standing.dead && !self.standing.blocked();
+        if due && !self.standing.attempted {
             self.decide_restart(Origin::Monitor, now, actions);
         }
     }
@@ -191,14 +187,14 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
                 self.standing.pursuit = Pursuit::None;
                 actions.push(Action::Cancel { ticket });
             }
-            _ => return self.rest_if_dead(),
+            _ => return,
         }
         self.resume(now);
-        self.rest_if_dead();
     }
 
-    /// While a dead process is held there is nothing to wait for but the release.
-    fn rest_if_dead(&mut self) {
+    /// R15: while a dead process is held there is nothing to wait for but the release, whatever
+    /// led here.
+    pub(super) fn rest_if_dead(&mut self) {
         let idle = self.standing.pursuit == Pursuit::None;
         if idle && self.standing.dead && self.standing.blocked() {
             self.standing.cycle = Cycle::Still;

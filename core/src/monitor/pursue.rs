@@ -153,10 +153,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         }
         self.standing.status = Status::Faulted;
         if self.standing.blocked() {
-            if self.standing.dead {
-                self.standing.cycle = Cycle::Still; // counts when released
-            }
-            return;
+            return; // a dead process counts when released
         }
         let asks = origin == Origin::Monitor
             && self.policy.gives_over_failed_start()
@@ -178,9 +175,6 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         if self.standing.blocked() {
             self.call_off();
             self.sleep(now);
-            if self.standing.dead {
-                self.standing.cycle = Cycle::Still;
-            }
         }
     }
 
@@ -285,8 +279,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.death = cause;
         self.standing.pursuit = Pursuit::None;
         if self.standing.blocked() {
-            self.standing.cycle = Cycle::Still;
-            self.standing.status = Status::Faulted;
+            self.standing.status = Status::Faulted; // counts when released
         } else {
             self.decide_restart(Origin::Return, now, actions);
         }

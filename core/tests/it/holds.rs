@@ -94,6 +94,37 @@ fn a_hold_ends_the_repeated_stop() {
     }
 }
 
+/// Whatever ends under a hold: a dead process is left as it lies until the release.
+#[test]
+fn a_dead_process_that_is_held_is_left_as_it_lies_whatever_is_answered() {
+    let board = Scope { destination: Destination::Board, ..ANYTHING };
+    let asked_in_person = [DENIED, NOT_NOW];
+    for answer in asked_in_person {
+        let mut script = Script::new(PLAIN);
+        script.at(0, hold(Holder::Operator), "");
+        script.at(1_000, Died, "faulted (not running)");
+        script.at(2_000, OPERATOR_GIVEOVER, "giveover");
+        script.at(3_000, answer, "");
+        assert_eq!(script.monitor.waiting_for(), Waiting::Release);
+        script.at(600_000, Tick, "");
+    }
+    for (answer, expected) in [(DENIED, "budget spent"), (NOT_NOW, ""), (GRANTED, "")] {
+        let mut script = Script::with_scope(AT_ONCE, board);
+        script.at(0, Died, "giveover, faulted (not running)");
+        script.at(1_000, hold(Holder::HostBudget), "");
+        script.at(2_000, answer, expected);
+        assert_eq!(script.monitor.waiting_for(), Waiting::Release);
+        script.at(600_000, Tick, "");
+        script.at(600_000, release(Holder::HostBudget), "giveover");
+    }
+    let mut script = Script::new(AT_ONCE);
+    script.at(0, Died, "giveover, faulted (not running)");
+    script.at(1_000, hold(Holder::HostBudget), "");
+    script.at(2_000, DENIED, "");
+    script.at(600_000, Tick, "");
+    assert_eq!(script.monitor.waiting_for(), Waiting::Release);
+}
+
 /// R8 under a hold: stopped, started nowhere, and not started here before the release.
 #[test]
 fn an_aborted_giveover_under_a_hold_waits_for_the_release() {
