@@ -169,12 +169,11 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.status = Status::Faulted;
         self.standing.cycle = Cycle::Still;
         self.standing.pursuit = Pursuit::Unstopped { at: now.after(self.interval()), origin };
-        if self.policy.limits().failover_mode == FailoverMode::Hard {
-            actions.push(Action::Reset { cause });
-        }
         if self.standing.blocked() {
             self.call_off();
             self.sleep(now);
+        } else if self.policy.limits().failover_mode == FailoverMode::Hard {
+            actions.push(Action::Reset { cause });
         }
     }
 

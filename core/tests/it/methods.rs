@@ -96,6 +96,18 @@ fn a_restart_that_validation_refuses_leaves_the_service_as_it_is() {
     script.at(72_000, Probe(0), "ok");
 }
 
+/// R15 beside R7: the hold came while the restart was being carried out.
+#[test]
+fn under_a_hold_a_stop_that_fails_resets_nothing() {
+    use giveover_core::monitor::Holder;
+    let mut script = Script::new(HARD);
+    script.at(0, Probe(100), "restart, degraded");
+    script.at(1_000, hold(Holder::Operator), "");
+    script.at(5_000, StopFails, "faulted");
+    script.at(600_000, Tick, "");
+    assert_eq!(script.monitor.restart_under_way(), None);
+}
+
 /// The driver of a machine put together again can ask what it had under way.
 #[test]
 fn a_restart_under_way_says_whose_it_is() {
