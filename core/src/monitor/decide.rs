@@ -162,6 +162,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             return;
         }
         self.history.clear();
+        self.history.age(now, self.policy.limits().retry_interval);
         let floor = self.delay_index();
         self.standing.pace_floor = Some(floor);
         let due = self.standing.dead && !self.standing.blocked();

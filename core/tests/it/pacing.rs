@@ -116,6 +116,23 @@ fn after_a_denial_only_a_healthy_cycle_makes_restarts_fast_again() {
     }
 }
 
+/// R13: the index that does not fall is that of the starts live at the denial.
+#[test]
+fn starts_that_aged_out_before_the_denial_are_not_its_floor() {
+    let limits = Limits {
+        restart_delay: delays(&[0, 20]),
+        retry_count: Some(1),
+        retry_interval: Span::from_secs(60),
+        ..PLAIN
+    };
+    let mut script = Script::new(limits);
+    script.at(0, Probe(100), "restart, degraded");
+    script.at(0, Started, "");
+    script.at(30_000, Probe(100), "giveover, faulted");
+    script.at(70_000, DENIED, "");
+    script.at(100_000, Probe(100), "restart, degraded");
+}
+
 /// R13. // req 0.15
 #[test]
 fn failed_probes_count_nothing_in_the_start_grace() {
