@@ -135,6 +135,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             RestartOutcome::StartFailed(cause) => {
                 self.standing.dead = true;
                 self.standing.death = cause;
+                self.standing.last_start = Some(now);
                 self.start_failed(origin, cause, now, actions);
             }
             RestartOutcome::StopFailed(cause) => {

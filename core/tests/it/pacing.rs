@@ -78,6 +78,17 @@ fn two_starts_are_a_second_apart() {
     script.at(2_400, Tick, "restart for operator");
 }
 
+/// R13: a start that failed was a start.
+#[test]
+fn a_start_that_failed_keeps_its_distance_too() {
+    let mut script = Script::new(Limits { failover_mode: FailoverMode::None, ..PLAIN });
+    script.at(0, Probe(100), "restart, degraded");
+    script.at(5_000, StartFails, "faulted (not running)"); // the stop took five seconds
+    script.at(5_100, OPERATOR_RESTART, "");
+    script.at(5_999, Tick, "");
+    script.at(6_000, Tick, "restart for operator");
+}
+
 /// R13: neither denial, clear nor a failed start empties the starts.
 #[test]
 fn neither_denial_nor_clear_nor_a_failed_start_makes_restarts_faster() {
