@@ -96,6 +96,18 @@ fn a_restart_that_validation_refuses_leaves_the_service_as_it_is() {
     script.at(72_000, Probe(0), "ok");
 }
 
+/// A process that ends while its restart is still being validated is dead all the same.
+#[test]
+fn a_death_before_the_stop_is_known_when_validation_refuses() {
+    let mut script = Script::new(NONE);
+    script.at(0, Probe(100), "restart, degraded");
+    script.at(1_000, Died, "degraded (not running)");
+    script.at(2_000, Invalid, "faulted (not running)");
+    assert_eq!(script.monitor.waiting_for(), Waiting::DeadCycle(ms(32_000)));
+    script.at(32_000, Tick, "restart, degraded (not running)");
+    script.at(33_000, Started, "degraded");
+}
+
 /// R15 beside R7: the hold came while the restart was being carried out.
 #[test]
 fn under_a_hold_a_stop_that_fails_resets_nothing() {
