@@ -172,19 +172,27 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         }
     }
 
-    /// R15, R14, R16: a holder keeps the monitor from acting.
+    /// R15, R14, R16: a holder keeps the monitor from acting. What a person asked for is called
+    /// off by a person only.
     pub(super) fn on_hold(&mut self, holder: Holder, now: Instant, actions: &mut Actions) {
         self.standing.holds |= holder as u8;
+        let by_person = holder == Holder::Operator;
         let spares_deaths = holder == Holder::LocalFault;
         if spares_deaths && self.standing.dead {
             return;
         }
         match self.standing.pursuit {
-            Pursuit::Delaying { .. } => self.call_off(),
-            Pursuit::Unstopped { .. } if !spares_deaths => self.call_off(),
+            Pursuit::Delaying { origin, .. } if by_person || origin != Origin::Operator => {
+                self.call_off();
+            }
+            Pursuit::Unstopped { origin, .. }
+                if by_person || (origin != Origin::Operator && !spares_deaths) =>
+            {
+                self.call_off();
+            }
             Pursuit::NotNow { .. } => self.standing.pursuit = Pursuit::None,
-            Pursuit::Asking { ticket, .. }
-                if !matches!(holder, Holder::HostBudget | Holder::LocalFault) =>
+            Pursuit::Asking { ticket, reason, .. }
+                if by_person || (reason != Reason::Operator && holder != Holder::HostBudget) =>
             {
                 self.standing.pursuit = Pursuit::None;
                 actions.push(Action::Cancel { ticket });

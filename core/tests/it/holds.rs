@@ -81,6 +81,31 @@ fn a_start_that_fails_under_a_hold_waits_for_the_release() {
     script.at(201_000, release(Holder::Operator), "restart, degraded (not running)");
 }
 
+/// R15, R14: the answer of a request that was withdrawn comes late. R16: one under way when the
+/// host's budget is spent is not withdrawn.
+#[test]
+fn a_hold_withdraws_an_unanswered_request() {
+    for holder in [Holder::Operator, Holder::Need, Holder::LocalFault] {
+        let mut script = Script::new(AT_ONCE);
+        script.at(0, Probe(100), "giveover, faulted");
+        script.at(1_000, hold(holder), "cancel");
+        script.at(2_000, GRANTED, "");
+        assert_eq!(script.monitor.giveover_under_way(), None);
+        assert_eq!(script.monitor.waiting_for(), Waiting::Probe(ms(31_000)));
+
+        let mut script = Script::new(AT_ONCE);
+        script.at(0, Probe(100), "giveover, faulted");
+        script.at(0, NOT_NOW, "");
+        script.at(1_000, hold(holder), "");
+        script.at(29_999, Tick, "");
+    }
+    let mut script = Script::new(AT_ONCE);
+    script.at(0, Probe(100), "giveover, faulted");
+    script.at(1_000, hold(Holder::HostBudget), "");
+    script.at(2_000, GRANTED, "");
+    assert_eq!(script.monitor.waiting_for(), Waiting::GivenOver);
+}
+
 /// R15: the stop is not tried again under a hold.
 #[test]
 fn a_hold_ends_the_repeated_stop() {
@@ -169,6 +194,19 @@ fn a_local_fault_calls_off_only_what_failed_probes_led_to() {
     script.at(500, Died, "degraded (not running)");
     script.at(1_000, hold(Holder::LocalFault), "");
     script.at(60_000, Tick, "restart");
+}
+
+/// What a person asked for only a person's hold calls off.
+#[test]
+fn an_operators_waiting_restart_is_called_off_by_the_operator_only() {
+    for holder in Holder::ALL {
+        let mut script = Script::new(PLAIN);
+        script.at(0, BEGIN, "");
+        script.at(500, OPERATOR_RESTART, "");
+        script.at(600, hold(holder), "");
+        let by_person = holder == Holder::Operator;
+        script.at(1_000, Tick, if by_person { "" } else { "restart for operator" });
+    }
 }
 
 /// R15: an operator can restart what is held; it is not charged.
