@@ -23,6 +23,8 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.leave_pursuit(actions);
         if matches!(self.standing.pursuit, Pursuit::GivenOver { .. }) {
             self.history.clear_all();
+            self.standing.pace_floor = None;
+            self.standing.status = Status::Unknown;
         }
         if matches!(self.standing.status, Status::Offline) {
             self.standing.status = Status::Unknown;
@@ -323,8 +325,14 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.status = Status::Offline;
     }
 
-    /// The monitor ends, the service runs on.
+    /// The monitor ends, the service runs on; where it does not run there is nothing to end.
     pub(super) fn on_end(&mut self, actions: &mut Actions) {
+        if matches!(
+            self.standing.pursuit,
+            Pursuit::GivenOver { .. } | Pursuit::Ended(Ended::Stopped)
+        ) {
+            return;
+        }
         self.leave_pursuit(actions);
         self.standing.pursuit = Pursuit::Ended(Ended::Unmonitored);
         self.standing.cycle = Cycle::Still;

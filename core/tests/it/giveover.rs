@@ -22,6 +22,29 @@ fn granted_ends_the_monitor_and_the_service_is_offline_once_stopped() {
     script.at(9_000_000, Tick, "");
 }
 
+/// R8: `start SERVICE` or a hand-back begins a new monitor.
+#[test]
+fn after_a_giveover_the_next_monitor_begins_with_empty_histories() {
+    for (stops, between) in [(true, None), (false, None), (true, Some(Feed(Event::End)))] {
+        let mut script = Script::new(Limits { retry_count: Some(1), ..PLAIN });
+        script.at(0, Probe(100), "restart, degraded");
+        script.at(0, Started, "");
+        script.at(30_000, Probe(100), "giveover, faulted");
+        script.at(30_000, GRANTED, "");
+        if stops {
+            script.at(31_000, Feed(Event::Stopped), "offline");
+        }
+        if let Some(between) = between {
+            script.at(32_000, between, "");
+        }
+        script.counts(32_000, 0, 1);
+        script.at(40_000, BEGIN, "unknown");
+        script.counts(40_000, 0, 0);
+        assert_eq!(script.monitor.history().starts(), 0);
+        script.at(70_000, Probe(100), "restart, degraded");
+    }
+}
+
 /// R8.
 #[test]
 fn a_granted_giveover_that_stopped_it_and_started_it_nowhere_is_started_here() {

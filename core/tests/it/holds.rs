@@ -277,3 +277,12 @@ fn a_monitor_that_ends_leaves_nothing_under_way() {
         script.at(900_000, Tick, "");
     }
 }
+
+/// The service does not run, so its monitor cannot end while it runs on.
+#[test]
+fn a_stopped_service_stays_offline_when_its_monitor_is_told_to_end() {
+    let mut script = Script::new(PLAIN);
+    script.at(0, Feed(Event::Stopped), "offline");
+    script.at(1_000, Feed(Event::End), "");
+    assert_eq!(script.monitor.status(), Status::Offline);
+}
