@@ -136,7 +136,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             Event::Hold(holder) => self.on_hold(holder, now, &mut actions),
             Event::Release(holder) => self.on_release(holder, now, &mut actions),
             Event::Clear => self.history.clear(),
-            Event::SetPolicy(policy) => self.on_set_policy(policy, now),
+            Event::SetPolicy(policy) => self.on_set_policy(policy, now, &mut actions),
         }
         self.rest_if_dead();
         let after = (self.standing.status, self.standing.message());
@@ -348,12 +348,14 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         }
     }
 
-    fn on_set_policy(&mut self, policy: Policy, now: Instant) {
+    /// R19: the histories stay.
+    fn on_set_policy(&mut self, policy: Policy, now: Instant, actions: &mut Actions) {
         if check_capacity(policy.capacity(), self.history.capacity()).is_err() {
             debug_assert!(false, "move the monitor to larger storage first");
             return;
         }
         self.policy = policy;
+        self.call_off_what_is_ruled_out(now, actions);
         if let Cycle::Sleeping { due } = self.standing.cycle {
             self.standing.cycle = Cycle::Sleeping { due: due.min(now.after(self.interval())) };
         }

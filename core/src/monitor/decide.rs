@@ -2,7 +2,7 @@
 
 use crate::failure::Cause;
 use crate::history::{FailureSlots, InstantSlots};
-use crate::policy::Destination;
+use crate::policy::{Destination, FailoverMode};
 use crate::time::Instant;
 use crate::verdict::{Verdict, decide};
 use crate::weight::Weight;
@@ -194,6 +194,27 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             Pursuit::Asking { ticket, reason, .. }
                 if by_person || (reason != Reason::Operator && holder != Holder::HostBudget) =>
             {
+                self.standing.pursuit = Pursuit::None;
+                actions.push(Action::Cancel { ticket });
+            }
+            _ => return,
+        }
+        self.resume(now);
+    }
+
+    /// R11: what waits may be something the new limits never do. A person's wish is not theirs.
+    pub(super) fn call_off_what_is_ruled_out(&mut self, now: Instant, actions: &mut Actions) {
+        let acts = self.policy.limits().failover_mode != FailoverMode::LogOnly;
+        let gives_over = self.policy.gives_over();
+        match self.standing.pursuit {
+            Pursuit::Delaying { origin: Origin::Monitor, .. }
+            | Pursuit::Unstopped { origin: Origin::Monitor, .. }
+                if !acts =>
+            {
+                self.call_off();
+            }
+            Pursuit::NotNow { .. } if !gives_over => self.standing.pursuit = Pursuit::None,
+            Pursuit::Asking { ticket, reason, .. } if !gives_over && reason != Reason::Operator => {
                 self.standing.pursuit = Pursuit::None;
                 actions.push(Action::Cancel { ticket });
             }

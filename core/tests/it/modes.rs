@@ -127,3 +127,57 @@ fn a_shorter_interval_brings_the_next_cycle_nearer_and_a_longer_one_does_not_put
     script.at(6_000, Probe(0), "ok");
     assert_eq!(script.monitor.poll_timeout(), Some(ms(66_000)));
 }
+
+/// R19: what a person asked for is not called off by other limits.
+#[test]
+fn changing_the_mode_leaves_a_persons_wish_alone() {
+    let mut script = Script::new(PLAIN);
+    script.at(0, BEGIN, "");
+    script.at(500, OPERATOR_RESTART, "");
+    script.at(600, set(LOG_ONLY, ANYTHING), "");
+    script.at(1_000, Tick, "restart for operator");
+
+    let mut script = Script::new(PLAIN);
+    script.at(0, OPERATOR_GIVEOVER, "giveover");
+    script.at(1_000, set(LOG_ONLY, ANYTHING), "");
+    script.at(2_000, GRANTED, "");
+    assert_eq!(script.monitor.waiting_for(), Waiting::GivenOver);
+}
+
+/// R11 beside R19: a request that nobody may answer with yes any more is withdrawn.
+#[test]
+fn changing_to_restart_only_withdraws_a_request() {
+    for limits in [RESTART_ONLY, LOG_ONLY] {
+        let mut script = Script::new(Limits { retry_count: Some(0), ..PLAIN });
+        script.at(0, Probe(100), "giveover, faulted");
+        script.at(1_000, set(limits, ANYTHING), "cancel");
+        script.at(2_000, GRANTED, ""); // late
+        assert_eq!(script.monitor.status(), Status::Faulted);
+        script.at(31_000, Probe(0), "ok");
+
+        let mut script = Script::new(Limits { retry_count: Some(0), ..PLAIN });
+        script.at(0, Probe(100), "giveover, faulted");
+        script.at(0, NOT_NOW, "");
+        script.at(1_000, set(limits, ANYTHING), "");
+        script.at(29_000, Tick, "");
+    }
+}
+
+/// R11 beside R19: `log_only` never acts, and what was decided before still waits.
+#[test]
+fn changing_to_log_only_calls_off_what_waits() {
+    let delays = Delays::new(&[Span::from_secs(60)]).expect("few");
+    let slow = Limits { restart_delay: delays, ..PLAIN };
+    let mut script = Script::new(slow);
+    script.at(0, Probe(100), "degraded");
+    script.at(1_000, set(LOG_ONLY, ANYTHING), "");
+    script.counts(1_000, 0, 0);
+    script.at(60_000, Tick, "");
+    script.at(60_000, Probe(100), "log, faulted");
+
+    let mut script = Script::new(slow);
+    script.at(0, Died, "degraded (not running)");
+    script.at(1_000, set(LOG_ONLY, ANYTHING), "");
+    script.at(31_000, Tick, "log, faulted (not running)");
+    script.at(61_000, Tick, "log");
+}
