@@ -21,8 +21,6 @@ pub use standing::{Ended, Message, Standing, Status, Waiting};
 
 use standing::{Cycle, Pursuit};
 
-/// Two starts keep at least this distance, whatever else is configured (R13).
-const START_DISTANCE: Span = Span::from_secs(1);
 /// After "not now" the request is repeated this much later (R9).
 const ASK_AGAIN: Span = Span::from_secs(10);
 

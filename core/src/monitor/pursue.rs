@@ -2,14 +2,14 @@
 
 use crate::failure::Cause;
 use crate::history::{FailureSlots, InstantSlots};
-use crate::policy::{Destination, FailoverMode};
+use crate::policy::{Destination, FailoverMode, START_DISTANCE};
 use crate::time::{Instant, Span};
 
 use super::event::{
     Action, Actions, GiveoverOutcome, Holder, Origin, Reason, RestartOutcome, Ticket,
 };
 use super::standing::{Cycle, Ended, Pursuit, Status};
-use super::{ASK_AGAIN, Monitor, START_DISTANCE};
+use super::{ASK_AGAIN, Monitor};
 
 impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// The service runs: begin, or begin anew. After a giveover the histories are empty.

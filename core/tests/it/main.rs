@@ -9,4 +9,5 @@ mod holds;
 mod methods;
 mod modes;
 mod pacing;
+mod policy;
 mod telling;
