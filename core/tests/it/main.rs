@@ -1,5 +1,6 @@
 //! The core from outside: scripts for each rule, the vectors, the laws, the models.
 
+mod scenario;
 mod script;
 
 mod accounting;
@@ -11,3 +12,4 @@ mod modes;
 mod pacing;
 mod policy;
 mod telling;
+mod vectors;
