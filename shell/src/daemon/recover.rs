@@ -112,9 +112,9 @@ impl Daemon {
 
     pub(super) fn adopted(&mut self, service: usize) {
         self.note_started(service, Starter::Adopted);
-        self.tell_started(service, Starter::Adopted);
         let first = self.spread(service);
         self.feed(service, Event::Begin { first, started: false });
+        self.tell_started(service, Starter::Adopted);
     }
 
     /// The process is the one it was; the monitor goes on where it stood.
