@@ -1,6 +1,7 @@
 //! A service for tests that does what a file says: `puppet PORT FILE`.
 //!
-//! The file holds one word: `ok`, `refuse`, `hang`, or an HTTP status. It is looked at a hundred
+//! The file holds one word: `ok`, `refuse`, `hang`, an HTTP status, or `exit`, which it makes `ok`
+//! on its way out. It is looked at a hundred
 //! times a second, so a test changes the service's mood by writing it. `puppet PORT FILE NAME`
 //! also appends a line to the file NAME when it starts.
 
@@ -27,7 +28,10 @@ fn main() -> io::Result<()> {
                 listener = None;
                 held.clear();
             }
-            "exit" => std::process::exit(7),
+            "exit" => {
+                fs::write(&mood, "ok")?;
+                std::process::exit(7);
+            }
             _ if listener.is_none() => listener = listen(port).ok(),
             _ => {}
         }
