@@ -40,16 +40,17 @@ fn a_stopped_monitor_blames_no_service() {
 /// Each of these costs one probe and leaves no process. // req 0.46 0.47
 #[test]
 fn commands_without_manners_cost_one_probe_each_and_leave_nothing() {
+    let id = std::process::id(); // a fraction of a second that only our sleeps have
     let daemon = Daemon::start(&format!(
         "{QUICK}\
          [service.flood]\n\
          check.c = {{ command = [\"/bin/sh\", \"-c\", \"yes giveover-flood-$$GIVEOVER_SERVICE >&2\"] }}\n\
          [service.fork]\n\
-         check.c = {{ command = [\"/bin/sh\", \"-c\", \"sleep 4242 & sleep 4242 & wait\"] }}\n\
+         check.c = {{ command = [\"/bin/sh\", \"-c\", \"sleep 4242.{id} & sleep 4242.{id} & wait\"] }}\n\
          [service.deaf]\n\
-         check.c = {{ command = [\"/bin/sh\", \"-c\", \"trap '' TERM INT HUP; sleep 4243\"] }}\n\
+         check.c = {{ command = [\"/bin/sh\", \"-c\", \"trap '' TERM INT HUP; sleep 4243.{id}\"] }}\n\
          [service.leaver]\n\
-         check.c = {{ command = [\"/bin/sh\", \"-c\", \"setsid sleep 4244 & exit 0\"] }}\n\
+         check.c = {{ command = [\"/bin/sh\", \"-c\", \"setsid sleep 4244.{id} & exit 0\"] }}\n\
          [service.fine]\n\
          check.c = {{ command = [\"/bin/true\"] }}\n"
     ));
@@ -72,9 +73,11 @@ fn commands_without_manners_cost_one_probe_each_and_leave_nothing() {
     assert!(descriptors(daemon.pid()) <= before + 8, "{before} {}", descriptors(daemon.pid()));
     let mut daemon = daemon;
     assert_eq!(daemon.stop(), Some(0));
-    for marker in ["sleep 4242", "sleep 4243", "sleep 4244", "giveover-flood"] {
-        wait_for(marker, || processes_with(marker).is_empty().then_some(()));
+    for marker in ["4242", "4243", "4244"] {
+        let marker = format!("sleep {marker}.{id}");
+        wait_for(&marker, || processes_with(&marker).is_empty().then_some(()));
     }
+    wait_for("the flood", || processes_with("giveover-flood").is_empty().then_some(()));
 }
 
 fn descriptors(pid: u32) -> usize {
