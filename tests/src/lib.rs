@@ -86,11 +86,21 @@ impl Daemon {
     /// It does not answer.
     #[must_use]
     pub fn start_with(text: &str, arguments: &[&str]) -> Self {
+        Self::start_in(text, arguments, |_| {})
+    }
+
+    /// The same, once `prepare` has put into its directory what the services need.
+    ///
+    /// # Panics
+    /// It does not answer.
+    #[must_use]
+    pub fn start_in(text: &str, arguments: &[&str], prepare: impl FnOnce(&Path)) -> Self {
         let dir = tempfile::Builder::new().prefix("giveover-test-").tempdir().expect("a directory");
         let log = dir.path().join("log");
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
         let mut daemon = Self { dir, child: None, log, arguments };
         daemon.write_config(text);
+        prepare(daemon.dir.path());
         daemon.run();
         daemon
     }

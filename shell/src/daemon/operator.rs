@@ -129,6 +129,7 @@ impl Daemon {
             return;
         }
         self.note_asked(service, "stop", who);
+        self.watches[service].more().asked_by = Some(who.to_owned());
         self.stop(service, Then::Rest);
     }
 

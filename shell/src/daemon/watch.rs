@@ -72,6 +72,8 @@ pub(super) struct More {
     pub(super) last_pid: Option<u32>,
     /// Why the last start or stop failed, in words.
     pub(super) trouble: Option<String>,
+    /// Who asked for the stop under way.
+    pub(super) asked_by: Option<String>,
     /// Its giveover under way.
     pub(super) handover: Option<Handover>,
     /// Stopped by a job of systemd that was not ours.

@@ -8,6 +8,7 @@ use super::Daemon;
 use super::process::Moved as Done;
 use super::watch::Starter;
 use crate::config::plan::Run;
+use crate::message::{self, words};
 
 /// What is being done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -179,7 +180,11 @@ impl Daemon {
             Then::Start(ticket) => self.start(service, Why::Restart(ticket)),
             Then::Rest => {
                 self.watches[service].more().work = Work::Idle;
+                let who = self.watches[service].more().asked_by.take();
+                let text =
+                    words::stopped(who.as_deref().unwrap_or("giveover"), self.work_took(service));
                 self.feed(service, Event::Stopped);
+                self.say(service, message::Event::Stopped, text);
                 self.answer_operator(service, Ok("stopped"));
             }
             Then::HandOver(ticket) => {
@@ -215,6 +220,8 @@ impl Daemon {
         self.note_gone(service);
         self.watches[service].more().stopped_by_systemd = true;
         self.feed(service, Event::Stopped);
+        let text = words::stopped("a job of systemd's that was not ours", 0);
+        self.say(service, message::Event::Stopped, text);
     }
 
     /// How long a monitor sleeps before its first probe: spread, so that thousands of services
