@@ -1,6 +1,9 @@
 //! The configuration: the file as people write it, and the plan the daemon runs.
 
+mod address;
+mod check;
 mod files;
+mod kind;
 mod later;
 mod name;
 pub mod plan;
@@ -12,6 +15,7 @@ pub mod schema;
 mod snippet;
 mod source;
 mod syntax;
+mod target;
 mod tree;
 mod values;
 pub mod words;

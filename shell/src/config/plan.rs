@@ -165,7 +165,8 @@ pub struct CheckPlan {
     /// What is asked and what is expected.
     pub kind: Kind,
     /// Whom: every one of these must answer; the heaviest failure is the check's. Empty for
-    /// kinds without an address.
+    /// kinds without an address; empty too where [`CheckPlan::asks_addresses`] but none is
+    /// configured ("no network resource"): such a check cannot be measured.
     pub targets: Vec<Target>,
     /// The total deadline of one probe of one target.
     pub timeout: Span,
@@ -178,7 +179,7 @@ pub struct CheckPlan {
 }
 
 /// An address to probe.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     /// Where.
     pub host: Host,
@@ -187,7 +188,7 @@ pub struct Target {
 }
 
 /// A name or an address.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Host {
     /// An address.
     Address(IpAddr),
