@@ -14,10 +14,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use self::diff::{Diff, diff};
 pub use self::report::{Finding, Level, Report};
 
 mod address;
 mod check;
+pub mod diff;
 mod files;
 mod host;
 mod kind;

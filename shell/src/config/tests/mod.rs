@@ -3,6 +3,7 @@
 use super::*;
 
 mod checks;
+mod diffs;
 mod includes;
 mod layers;
 mod presets;
