@@ -21,6 +21,7 @@ mod address;
 mod check;
 pub mod diff;
 mod files;
+pub mod here;
 mod host;
 mod kind;
 mod later;

@@ -6,6 +6,7 @@ mod checks;
 mod diffs;
 mod includes;
 mod layers;
+mod machine;
 mod presets;
 mod said_of_checks;
 mod said_of_keys;
