@@ -4,9 +4,11 @@ use super::*;
 
 mod checks;
 mod diffs;
+mod examples;
 mod includes;
 mod layers;
 mod machine;
+mod mutations;
 mod presets;
 mod said_of_checks;
 mod said_of_keys;
