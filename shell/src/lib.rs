@@ -1,5 +1,6 @@
 //! Service fault monitor for Linux: probes, budgeted restarts, giveover.
 
 pub mod check;
+pub mod cli;
 pub mod config;
 pub mod reactor;

@@ -1,0 +1,4 @@
+//! The command line, one file a verb.
+
+pub mod check;
+pub mod preset;
