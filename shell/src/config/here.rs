@@ -229,7 +229,7 @@ impl ServicePlan {
     ) -> Result<Warnings, PolicyError> {
         let mut limits = *self.policy.limits();
         let (_, before) = Policy::new(limits, *self.policy.scope())?;
-        let mut sources = self.sources.clone();
+        let mut sources = self.sources.to_vec();
         for (key, source) in &mut sources {
             let (slot, own) = match *key {
                 "start_timeout" => (&mut limits.start_timeout, start),
@@ -242,7 +242,7 @@ impl ServicePlan {
             }
         }
         let (policy, after) = Policy::new(limits, *self.policy.scope())?;
-        (self.policy, self.sources) = (policy, sources);
+        (self.policy, self.sources) = (policy, sources.into());
         let known = |name| before.iter().any(|warning| warning.name() == name);
         Ok(after.into_iter().filter(|warning| !known(warning.name())).collect())
     }

@@ -31,7 +31,7 @@ fn open<'t>(
 pub(super) fn host(entry: Option<&Entry>, probe_timeout: Span, out: &mut Findings) -> HostPlan {
     let nothing = Table::default();
     let reader = open(entry, &nothing, "host", schema::HOST, out);
-    let node = reader.read("node", values::word, out).map(str::to_owned);
+    let node = reader.read("node", node_name, out);
     let around = Around {
         path: "host",
         addresses: None,
@@ -54,6 +54,16 @@ pub(super) fn host(entry: Option<&Entry>, probe_timeout: Span, out: &mut Finding
         actions: actions(reader.entry("actions"), out),
         local_fault: local_fault(reader.entry("local_fault"), out),
     }
+}
+
+fn node_name(key: &str, node: &Node, out: &mut Findings) -> Option<String> {
+    let name = values::word(key, node, out)?;
+    if !words::is_name(name) {
+        let label = "names are 1 to 64 of A-Z a-z 0-9 _ - . @ :";
+        out.error(node.place, format!("{key}: that cannot name a node")).label(label);
+        return None;
+    }
+    Some(name.to_owned())
 }
 
 /// The host's own name.

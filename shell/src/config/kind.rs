@@ -110,7 +110,7 @@ fn statuses(key: &str, node: &Node, out: &mut Findings) -> Option<Vec<(u16, u16)
 /// A status, or a class of them: `200`, `"2xx"`.
 fn status(key: &str, node: &Node, out: &mut Findings) -> Option<(u16, u16)> {
     let found = match &node.value {
-        Value::Integer(Some(status)) => u16::try_from(*status).ok().map(|status| (status, status)),
+        Value::Integer(status) => u16::try_from(*status).ok().map(|status| (status, status)),
         Value::Text(text) => text
             .strip_suffix("xx")
             .and_then(|class| class.parse::<u16>().ok())
@@ -133,6 +133,12 @@ fn command(what: &str, reader: &Reader<'_>, out: &mut Findings) -> Option<Kind> 
         out.error(second.place, message).label("leave one of them out");
     }
     let exit = reader.read("exit", exit, out).unwrap_or(ExitTable::Plain);
+    if matches!(exit, ExitTable::Weight | ExitTable::Plugin) {
+        for entry in ["weight", "weights"].iter().filter_map(|key| reader.entry(key)) {
+            let message = format!("`{}` means nothing beside this `exit`", entry.key);
+            out.error(entry.place, message).label("the command's exit says what it weighs");
+        }
+    }
     let missing = reader.read("missing", values::weight, out);
     let Some(entry) = short.or(long) else {
         let message = format!("{what}: what to run is not said");

@@ -1,12 +1,13 @@
 //! The configuration: the file as people write it, and the plan the daemon runs.
 //!
-//! [`load`] reads a file and those it includes and returns a [`Plan`](plan::Plan) with its
+//! [`load`] reads a file and those it includes and returns a [`Plan`] with its
 //! warnings, or **every** error of all the files at once, each with file, line, column and the
 //! likely remedy. Nothing a file says can panic, and a plan that comes out of here is possible:
 //! whatever can be told without asking the machine has been checked. What only the machine knows
 //! (programs, users, units) is asked by [`here::look`].
 //!
-//! The way of a text: `syntax` makes a `tree` whose keys and values know their places, `files`
+//! The way of a text: `syntax` (and its `builder`) make a `tree` whose keys and values know their
+//! places, `files`
 //! puts several trees together, `preset` lays a tree under a service's, and the modules named
 //! for tables turn trees into parts of the plan, each reporting what it finds and going on.
 //! [`schema`] lists every key there is.
@@ -18,6 +19,7 @@ pub use self::diff::{Diff, diff};
 pub use self::report::{Finding, Level, Report};
 
 mod address;
+mod builder;
 mod check;
 pub mod diff;
 mod files;

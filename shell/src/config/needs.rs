@@ -37,12 +37,16 @@ pub(super) fn resolve(names: &[Box<str>], wants: &[Wants], out: &mut Findings) -
 }
 
 fn unknown(name: &str, place: Place, known: &[&str], out: &mut Findings) {
+    // Each search looks at every name; where all are wrong, a few suggestions show why.
+    let known = if out.count() < MOST_SEARCHES { known } else { &[] };
     let finding = out.error(place, format!("needs: no service is called `{name}`"));
     finding.of_absence();
     if let Some(near) = words::nearest(name, known.iter().copied()) {
         finding.label(format!("did you mean `{near}`?"));
     }
 }
+
+const MOST_SEARCHES: usize = 100;
 
 fn report(circle: &[u32], names: &[Box<str>], wants: &[Wants], out: &mut Findings) {
     let name = |number: &u32| names.get(*number as usize).map_or("?", AsRef::as_ref);
@@ -54,9 +58,9 @@ fn report(circle: &[u32], names: &[Box<str>], wants: &[Wants], out: &mut Finding
     finding.label("none of them could ever be acted on");
 }
 
-/// Every circle that a walk runs into, each once: its members in order, the first again at the
+/// Every circle that a walk along `needs` runs into, each once: its members in order, the first again at the
 /// end. The walk keeps its own stack, a chain may be as long as the file.
-fn circles(needs: &[Vec<u32>]) -> Vec<Vec<u32>> {
+pub(super) fn circles(needs: &[Vec<u32>]) -> Vec<Vec<u32>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         New,

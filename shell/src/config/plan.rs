@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use giveover_core::policy::Policy;
 use giveover_core::time::Span;
@@ -95,8 +96,9 @@ pub struct ServicePlan {
     pub giveover: GoesTo,
     /// Our own way out: the local-fault rule never holds it.
     pub network: bool,
-    /// Where each limit came from, for `check`: key, source ("built in", "policy slow").
-    pub sources: Vec<(&'static str, String)>,
+    /// Where each limit came from, for `check`: key, source ("built in", "policy slow"). Shared
+    /// by all services where they are the same.
+    pub sources: Arc<[(&'static str, String)]>,
 }
 
 /// `giveover = …` of a service (R22).

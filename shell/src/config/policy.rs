@@ -1,11 +1,13 @@
 //! `[policy.NAME]`: limits as written, layer by layer, until each has a value and a source.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use giveover_core::policy::{Delays, FailoverMode, Limits};
 use giveover_core::time::Span;
 
+use super::needs;
 use super::plan::Combine;
 use super::reader::{Placed, Reader, header};
 use super::report::Findings;
@@ -55,9 +57,9 @@ impl Written {
 /// A number, or -1 or "unlimited" for no limit.
 fn retry_count(key: &str, node: &Node, out: &mut Findings) -> Option<Option<u16>> {
     match &node.value {
-        Value::Integer(Some(-1)) => return Some(None),
+        Value::Integer(-1) => return Some(None),
         Value::Text(text) if text == "unlimited" => return Some(None),
-        Value::Integer(Some(count)) => {
+        Value::Integer(count) => {
             let count = u16::try_from(*count).ok().filter(|count| *count <= Limits::MOST_RESTARTS);
             if let Some(count) = count {
                 return Some(Some(count));
@@ -119,37 +121,32 @@ impl<'t> Policies<'t> {
                 Named { written: Rc::new(written), source: format!("policy {}", entry.key).into() };
             policies.named.insert(&entry.key, named);
         }
-        for entry in entries {
-            policies.check_like(&entry.key, out);
-        }
+        policies.check_like(entries, out);
         policies
     }
 
-    /// Says what is wrong with the `like` of `name`: unknown, or a circle that begins here.
-    fn check_like(&self, name: &str, out: &mut Findings) {
-        let Some(like) = self.like(name) else { return };
-        if !self.named.contains_key(like.value.as_str()) {
-            self.unknown("like", &like.value, like.place, out);
-            return;
+    /// Says which `like` names nothing, or leads back to where it stands.
+    fn check_like(&self, entries: &[Entry], out: &mut Findings) {
+        let places = entries.iter().zip(0_u32..);
+        let numbers: HashMap<&str, u32> = places.map(|(it, at)| (it.key.as_str(), at)).collect();
+        let likes = entries.iter().map(|entry| self.like(&entry.key));
+        let likes: Vec<Option<&Placed<String>>> = likes.collect();
+        let likes_what = |like: &Option<&Placed<String>>| -> Vec<u32> {
+            like.and_then(|like| numbers.get(like.value.as_str()).copied()).into_iter().collect()
+        };
+        let graph: Vec<Vec<u32>> = likes.iter().map(likes_what).collect();
+        for (like, found) in likes.iter().zip(&graph) {
+            if let Some(like) = like.filter(|like| found.is_empty() && like.value != "default") {
+                self.unknown("like", &like.value, like.place, out);
+            }
         }
-        let mut circle = vec![name];
-        let mut at = self.like(name);
-        while let Some(next) = at {
-            let next = next.value.as_str();
-            if next == name {
-                circle.push(name);
-                // Every policy of the circle would say so; the first in the alphabet is enough.
-                if circle.iter().min() == Some(&name) {
-                    let message = format!("like: a circle: {}", circle.join(" -> "));
-                    out.error(like.place, message).label("one of them must stand alone");
-                }
-                return;
+        for circle in needs::circles(&graph) {
+            let name = |at: &u32| entries.get(*at as usize).map_or("?", |entry| &entry.key);
+            let names: Vec<&str> = circle.iter().map(name).collect();
+            if let Some(like) = names.first().and_then(|first| self.like(first)) {
+                let message = format!("like: a circle: {}", names.join(" -> "));
+                out.error(like.place, message).label("one of them must stand alone");
             }
-            if circle.contains(&next) {
-                return; // runs into a circle that another policy reports
-            }
-            circle.push(next);
-            at = self.like(next);
         }
     }
 
@@ -168,8 +165,9 @@ impl<'t> Policies<'t> {
     /// The layers of the policy `name`: what it is like first, itself last.
     fn layers(&self, name: &str) -> Vec<Layer> {
         let mut names = Vec::new();
+        let mut seen = HashSet::new();
         let mut at = Some(name);
-        while let Some(name) = at.filter(|name| !names.contains(name)) {
+        while let Some(name) = at.filter(|name| seen.insert(*name)) {
             names.push(name);
             at = self.like(name).map(|like| like.value.as_str());
         }
@@ -290,9 +288,25 @@ impl Settled {
         }
     }
 
-    /// Key and source of each limit.
-    pub(super) fn sources(&self) -> Vec<(&'static str, String)> {
-        self.origins.iter().map(|(key, source, _)| (*key, source.to_string())).collect()
+    fn sources(&self) -> [Rc<str>; 10] {
+        std::array::from_fn(|at| {
+            self.origins.get(at).map_or_else(|| "?".into(), |(_, source, _)| Rc::clone(source))
+        })
+    }
+}
+
+/// Keys and sources of limits, each combination kept once: thousands of services have the same.
+#[derive(Default)]
+pub(super) struct SourceLists(HashMap<[Rc<str>; 10], SourceList>);
+
+/// Key and source of each limit of a service.
+type SourceList = Arc<[(&'static str, String)]>;
+
+impl SourceLists {
+    /// The list of these limits.
+    pub(super) fn of(&mut self, settled: &Settled) -> SourceList {
+        let list = || settled.origins.iter().map(|(key, source, _)| (*key, source.to_string()));
+        Arc::clone(self.0.entry(settled.sources()).or_insert_with(|| list().collect()))
     }
 }
 

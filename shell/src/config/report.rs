@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::snippet::Snippet;
+use super::snippet::{Snippet, harmless};
 use super::source::{Place, Source, Sources};
 
 /// How bad it is.
@@ -135,20 +135,14 @@ impl Findings {
         self.0.len()
     }
 
-    /// Takes over everything `others` has.
-    pub(super) fn append(&mut self, others: Self) {
-        self.0.extend(others.0);
-    }
-
     /// Takes out what only follows from text that could not be parsed: a value on the same line
     /// is half read, and what is missing may be what was not understood.
     pub(super) fn forgive(&mut self, sources: &Sources) {
         let line = |place| sources.position(place).map_or(0, |(line, _)| line);
-        let broken: Vec<_> = self.0.iter().filter_map(|finding| broken(finding, &line)).collect();
-        let spoilt = |place: Place| {
-            let line = line(place);
-            broken.iter().any(|(source, lines)| *source == place.source() && lines.contains(&line))
-        };
+        let syntax = self.0.iter().filter_map(|finding| broken(finding, &line));
+        let broken: HashSet<(u32, usize)> =
+            syntax.flat_map(|(source, lines)| lines.map(move |line| (source, line))).collect();
+        let spoilt = |place: Place| broken.contains(&(place.source(), line(place)));
         self.0.retain(|finding| match finding.nature {
             Nature::Syntax(_) => true,
             Nature::OfAbsence => broken.is_empty(),
@@ -280,15 +274,16 @@ impl Report {
         if let Some(name) = finding.name {
             write!(f, "{name}: ")?;
         }
-        writeln!(f, "{}", finding.message)?;
+        writeln!(f, "{}", harmless(&finding.message))?;
         let snippet = Snippet::of(&self.sources, finding.place);
         let gutter = snippet.as_ref().map_or(0, Snippet::gutter);
         match &snippet {
-            Some(snippet) => snippet.write(&finding.label, f)?,
+            Some(snippet) => snippet.write(&harmless(&finding.label), f)?,
             None if finding.label.is_empty() => {}
-            None => writeln!(f, "  = {}", finding.label)?,
+            None => writeln!(f, "  = {}", harmless(&finding.label))?,
         }
-        finding.notes.iter().try_for_each(|note| writeln!(f, "  {:gutter$} = {note}", ""))
+        let mut notes = finding.notes.iter().map(|note| harmless(note));
+        notes.try_for_each(|note| writeln!(f, "  {:gutter$} = {note}", ""))
     }
 
     /// The same with the files' short names, for a screen that has already named them.

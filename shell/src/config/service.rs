@@ -12,7 +12,7 @@ use super::later;
 use super::name;
 use super::needs::{self, Wants};
 use super::plan::{CheckPlan, GoesTo, Run, ServicePlan};
-use super::policy::{Policies, Settled};
+use super::policy::{Policies, Settled, SourceLists};
 use super::preset::{self, Presets};
 use super::reader::{Reader, header};
 use super::report::Findings;
@@ -51,6 +51,13 @@ pub(super) struct Ground<'a> {
     pub(super) command: bool,
 }
 
+/// What services have from each other.
+#[derive(Default)]
+struct Shared {
+    presets: Presets,
+    sources: SourceLists,
+}
+
 /// Reads every service. Where there are errors some may be missing.
 pub(super) fn read_all(
     entries: &[Entry],
@@ -58,13 +65,13 @@ pub(super) fn read_all(
     files: &mut Files,
     out: &mut Findings,
 ) -> Vec<(ServicePlan, Places)> {
-    let mut presets = Presets::default();
+    let mut shared = Shared::default();
     let mut services = Vec::with_capacity(entries.len());
     let mut wants = Vec::with_capacity(entries.len());
     for entry in entries {
         name::check("service", entry, out);
         let (service, wanted) = match values::table(&entry.key, &entry.node, out) {
-            Some(table) => read(entry, table, ground, &mut presets, files, out),
+            Some(table) => read(entry, table, ground, &mut shared, files, out),
             None => (None, Wants::new()),
         };
         services.extend(service);
@@ -84,12 +91,12 @@ fn read(
     entry: &Entry,
     written: &Table,
     ground: &Ground<'_>,
-    presets: &mut Presets,
+    shared: &mut Shared,
     files: &mut Files,
     out: &mut Findings,
 ) -> (Option<(ServicePlan, Places)>, Wants) {
     let preset = written.get("preset");
-    let below = preset.and_then(|preset| presets.find(preset, files, out));
+    let below = preset.and_then(|preset| shared.presets.find(preset, files, out));
     let table = match &below {
         Some(below) => Cow::Owned(preset::under(written, below)),
         None => Cow::Borrowed(written),
@@ -112,7 +119,12 @@ fn read(
     let source = format!("service {}", entry.key);
     limits.lay(&ground.policies.layers_of(own, &source, &reader.path, out));
     let wants = draft.wants.clone();
-    (draft.finish(&entry.key, preset_name, limits, &reader, out), wants)
+    let service = draft.finish(&entry.key, limits, &reader, &mut shared.sources, out);
+    let service = service.map(|(service, places)| {
+        let preset = preset_name.map(Into::into);
+        (ServicePlan { preset, ..service }, places)
+    });
+    (service, wants)
 }
 
 /// Known, so that it gets a message of its own.
@@ -153,9 +165,9 @@ impl Draft {
     fn finish(
         self,
         name: &str,
-        preset: Option<&str>,
         mut limits: Settled,
         reader: &Reader<'_>,
+        sources: &mut SourceLists,
         out: &mut Findings,
     ) -> Option<(ServicePlan, Places)> {
         let watched = !reader.has("unit") && !reader.has("start");
@@ -205,7 +217,7 @@ impl Draft {
         };
         let service = ServicePlan {
             name: name.into(),
-            preset: preset.map(Into::into),
+            preset: None,
             run: self.run,
             validate: self.validate,
             checks,
@@ -215,7 +227,7 @@ impl Draft {
             policy,
             giveover: goes_to,
             network: self.network,
-            sources: limits.sources(),
+            sources: sources.of(&limits),
         };
         warning::of_service(&service, &places, out);
         Some((service, places))

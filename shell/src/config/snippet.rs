@@ -21,14 +21,11 @@ impl Snippet {
         let (begin, text) = source.line(line);
         let start = span.start.saturating_sub(begin).min(text.len());
         let end = span.end.saturating_sub(begin).clamp(start, text.len());
-        let pad = text.get(..start)?.chars().flat_map(blank).collect();
-        let marked: usize = text.get(start..end)?.chars().map(width).sum();
-        Some(Self {
-            line: line + 1,
-            text: text.chars().map(harmless).collect(),
-            pad,
-            carets: "^".repeat(marked.max(1)),
-        })
+        let (from, shown) = window(text, start, end)?;
+        let (start, end) = (start - from, (end - from).min(shown.len()));
+        let pad = shown.get(..start)?.chars().flat_map(blank).collect();
+        let marked: usize = shown.get(start..end)?.chars().map(width).sum();
+        Some(Self { line: line + 1, text: harmless(shown), pad, carets: "^".repeat(marked.max(1)) })
     }
 
     /// As wide as the line's number, for lines below it.
@@ -46,8 +43,23 @@ impl Snippet {
 }
 
 /// What a terminal would obey is not shown to it: a file may hold anything.
-fn harmless(c: char) -> char {
-    if c.is_control() && c != '\t' { '\u{fffd}' } else { c }
+pub(super) fn harmless(text: &str) -> String {
+    let harmless = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
+    text.chars().map(harmless).collect()
+}
+
+/// The part of `line` worth showing around the bytes `start..end`, and where it begins. Lines
+/// of usual length are shown whole.
+fn window(line: &str, start: usize, end: usize) -> Option<(usize, &str)> {
+    const BEFORE: usize = 80;
+    const AFTER: usize = 160;
+    if line.len() <= BEFORE + AFTER {
+        return Some((0, line));
+    }
+    let edge = |at: usize| (0..=at).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+    let from = edge(start.saturating_sub(BEFORE));
+    let to = edge((from + BEFORE + AFTER).max(end.min(start + AFTER)).min(line.len()));
+    Some((from, line.get(from..to)?))
 }
 
 /// White space as wide as `c`, so that the carets stand under their piece.

@@ -71,6 +71,29 @@ fn a_preset_is_above_the_default_and_under_the_named_policy() {
 }
 
 #[test]
+fn what_the_schema_calls_a_default_is_one() {
+    let written: String = super::super::schema::POLICY
+        .iter()
+        .filter(|key| !key.default.is_empty())
+        .map(|key| format!("{} = {}\n", key.name, key.default.split(';').next().unwrap_or("")))
+        .collect();
+    let with = |policy: &str| {
+        service(&format!("{policy}\n[service.web]\nstart = [\"w\"]\ncheck.x = \"http://h/\"\n"))
+    };
+    let spelled = with(&format!("[policy.default]\n{written}"));
+    assert_eq!(spelled.policy, with("").policy);
+    assert_eq!(spelled.policy.limits(), &Limits::DEFAULT);
+    assert!(spelled.sources.iter().all(|(_, source)| source == "policy default"));
+}
+
+#[test]
+fn every_policy_may_be_like_the_default() {
+    let text = "[policy.slow]\nlike = \"default\"\nretry_count = 7\n\
+                [service.web]\nunit = \"w.service\"\npolicy = \"slow\"\n";
+    assert_eq!(service(text).policy.limits().retry_count, Some(7));
+}
+
+#[test]
 fn unlimited_has_a_number_and_a_word() {
     for written in ["-1", "\"unlimited\""] {
         let text = format!(

@@ -310,3 +310,20 @@ giveover.toml:13:26: error: network_resources_used: `address` says it already
 "#,
     );
 }
+
+#[test]
+fn an_exit_that_is_the_weight_leaves_no_other() {
+    check(
+        r#"
+[service.web]
+unit = "a.service"
+check.a = { command = ["a"], exit = "plugin", weight = 50 }
+"#,
+        r#"
+giveover.toml:3:47: error: `weight` means nothing beside this `exit`
+  3 | check.a = { command = ["a"], exit = "plugin", weight = 50 }
+    |                                               ^^^^^^ the command's exit says what it weighs
+1 error
+"#,
+    );
+}
