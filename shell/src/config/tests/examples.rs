@@ -37,6 +37,19 @@ fn an_example_means_the_same_however_it_is_read() {
     }
 }
 
+#[test]
+fn a_plan_can_be_handed_to_another_process() {
+    for name in EXAMPLES {
+        let plan = load(&path_of(name)).unwrap_or_else(|errors| panic!("{errors}")).plan;
+        let text = serde_json::to_string(&plan).expect("a plan is plain data");
+        let mut again: Plan = serde_json::from_str(&text).expect("and reads back");
+        for (service, before) in again.services.iter_mut().zip(&plan.services) {
+            service.sources = before.sources.clone();
+        }
+        assert_eq!(again, plan);
+    }
+}
+
 /// What we write keeps to TOML 1.0, because that is what other tools read.
 #[test]
 fn pythons_reader_reads_the_examples_and_presets() {
