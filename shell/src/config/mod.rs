@@ -42,6 +42,7 @@ mod service;
 mod snippet;
 mod source;
 mod syntax;
+mod tables;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -5,9 +5,10 @@ use std::ops::Range;
 use toml_parser::parser::{ValidateWhitespace, parse_document};
 use toml_parser::{ParseError, Span};
 
-use super::builder::{Builder, Trouble};
+use super::builder::Builder;
 use super::report::Findings;
 use super::source::{Place, Source, Sources};
+use super::tables::Trouble;
 use super::tree::Table;
 
 /// Parses the text numbered `number`, as far as it can be: what follows an error is still read.
