@@ -46,7 +46,7 @@ impl Files {
     pub(super) fn of_text(name: &str, text: &str, out: &mut Findings) -> Self {
         let mut files = Self::default();
         let source = Source::new(name.to_owned(), name.to_owned(), text.to_owned());
-        files.root = files.parse(source, out).unwrap_or_default();
+        files.root = files.parse(source, out);
         if let Some(include) = files.root.remove("include") {
             out.error(include.place, "include: only a file can include others");
         }
@@ -62,7 +62,7 @@ impl Files {
         out: &mut Findings,
     ) -> Option<Table> {
         match read_text(path) {
-            Ok(text) => self.parse(Source::new(name, short, text), out),
+            Ok(text) => Some(self.parse(Source::new(name, short, text), out)),
             Err(why) => {
                 let number = self.sources.add(Source::new(name, short, String::new()));
                 let asked =
@@ -74,16 +74,9 @@ impl Files {
         }
     }
 
-    fn parse(&mut self, source: Source, out: &mut Findings) -> Option<Table> {
+    fn parse(&mut self, source: Source, out: &mut Findings) -> Table {
         let number = self.sources.add(source);
-        match syntax::parse(&self.sources, number, out) {
-            Ok(table) => Some(table),
-            Err(why) => {
-                let message = format!("cannot be read now: {}", plain(&why));
-                out.error(Place::whole(number), message).of_syntax();
-                None
-            }
-        }
+        syntax::parse(&self.sources, number, out)
     }
 
     fn include(&mut self, patterns: &Node, base: &Path, out: &mut Findings) {
@@ -127,7 +120,7 @@ impl Files {
     /// Parses a preset that is part of this program.
     pub(super) fn built_in_preset(&mut self, name: &str, text: &str, out: &mut Findings) -> Table {
         let name = format!("preset {name}");
-        self.parse(Source::new(name.clone(), name, text.to_owned()), out).unwrap_or_default()
+        self.parse(Source::new(name.clone(), name, text.to_owned()), out)
     }
 }
 

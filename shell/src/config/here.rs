@@ -206,7 +206,8 @@ fn judge_time_outs(
             for warning in new {
                 let (message, label) = halves(&warning.to_string());
                 let message = format!("{path}: with {name}'s time-outs, {message}");
-                or_allow(out.warning(warning.name(), places.unit, message).label(label), &path);
+                let finding = out.warning(warning.name(), places.unit, message);
+                or_allow(finding.label(format!("retry_interval = {label}")), &path);
             }
         }
         Err(why) => {

@@ -110,7 +110,7 @@ fn statuses(key: &str, node: &Node, out: &mut Findings) -> Option<Vec<(u16, u16)
 /// A status, or a class of them: `200`, `"2xx"`.
 fn status(key: &str, node: &Node, out: &mut Findings) -> Option<(u16, u16)> {
     let found = match &node.value {
-        Value::Integer(Some(status)) => u16::try_from(*status).ok().map(|status| (status, status)),
+        Value::Integer(status) => u16::try_from(*status).ok().map(|status| (status, status)),
         Value::Text(text) => text
             .strip_suffix("xx")
             .and_then(|class| class.parse::<u16>().ok())

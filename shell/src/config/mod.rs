@@ -6,7 +6,8 @@
 //! whatever can be told without asking the machine has been checked. What only the machine knows
 //! (programs, users, units) is asked by [`here::look`].
 //!
-//! The way of a text: `syntax` makes a `tree` whose keys and values know their places, `files`
+//! The way of a text: `syntax` (and its `builder`) make a `tree` whose keys and values know their
+//! places, `files`
 //! puts several trees together, `preset` lays a tree under a service's, and the modules named
 //! for tables turn trees into parts of the plan, each reporting what it finds and going on.
 //! [`schema`] lists every key there is.
@@ -18,6 +19,7 @@ pub use self::diff::{Diff, diff};
 pub use self::report::{Finding, Level, Report};
 
 mod address;
+mod builder;
 mod check;
 pub mod diff;
 pub mod dollar;
@@ -41,6 +43,7 @@ mod service;
 mod snippet;
 mod source;
 mod syntax;
+mod tables;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,7 @@
 //! The configuration once it has been read, checked and found possible: ready to run.
+//!
+//! Plans can be serialised, so that one process can read the files and another run what they say:
+//! reading takes some ten times the memory of the plan, which an allocator seldom gives back.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,9 +11,10 @@ pub use giveover_core::ladder::Combine;
 use giveover_core::policy::Policy;
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;
+use serde::{Deserialize, Serialize};
 
 /// Everything a daemon needs to know, from one file and those it includes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The file that was given, as an absolute path.
     pub file: PathBuf,
@@ -27,7 +31,7 @@ pub struct Plan {
 }
 
 /// `[host]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostPlan {
     /// The host's name on screens.
     pub node: String,
@@ -42,7 +46,7 @@ pub struct HostPlan {
 }
 
 /// `host.actions`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionBudget {
     /// How many.
     pub count: u16,
@@ -51,7 +55,7 @@ pub struct ActionBudget {
 }
 
 /// `host.local_fault`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalFault {
     /// Percent of the services.
     pub share: u8,
@@ -62,7 +66,7 @@ pub struct LocalFault {
 }
 
 /// `[giveover]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GiveoverPlan {
     /// Asked before anything is stopped: exit 0 yes, 75 not now, anything else no.
     pub may: Option<Vec<String>>,
@@ -73,7 +77,7 @@ pub struct GiveoverPlan {
 }
 
 /// `[service.NAME]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServicePlan {
     /// The service's name.
     pub name: Box<str>,
@@ -98,12 +102,13 @@ pub struct ServicePlan {
     /// Our own way out: the local-fault rule never holds it.
     pub network: bool,
     /// Where each limit came from, for `check`: key, source ("built in", "policy slow"). Shared
-    /// by all services where they are the same.
+    /// by all services where they are the same; not part of what is serialised.
+    #[serde(skip)]
     pub sources: Arc<[(&'static str, String)]>,
 }
 
 /// `giveover = …` of a service (R22).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GoesTo {
     /// `giveover.command`.
     Command,
@@ -112,7 +117,7 @@ pub enum GoesTo {
 }
 
 /// What runs a service.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Run {
     /// Nobody we know: it is only watched.
     Watched,
@@ -123,7 +128,7 @@ pub enum Run {
 }
 
 /// How a process of ours is started and stopped.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessPlan {
     /// The service itself, in the foreground; or with `forks` what starts it.
     pub start: Vec<String>,
@@ -142,7 +147,7 @@ pub struct ProcessPlan {
 }
 
 /// `stop = …`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StopMethod {
     /// A signal to the main process, by number; SIGTERM unless written.
     Signal(i32),
@@ -151,7 +156,7 @@ pub enum StopMethod {
 }
 
 /// `check.NAME`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckPlan {
     /// The check's name.
     pub name: Box<str>,
@@ -172,7 +177,7 @@ pub struct CheckPlan {
 }
 
 /// An address to probe.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Target {
     /// Where.
     pub host: Host,
@@ -181,7 +186,7 @@ pub struct Target {
 }
 
 /// A name or an address.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Host {
     /// An address.
     Address(IpAddr),
@@ -199,7 +204,7 @@ impl std::fmt::Display for Host {
 }
 
 /// What a check asks.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Kind {
     /// Connect, optionally a dialogue, disconnect.
     Tcp {
@@ -237,7 +242,7 @@ impl Kind {
 }
 
 /// What an `http` check sends and expects.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpPlan {
     /// `GET` or `HEAD`.
     pub method: Method,
@@ -254,7 +259,7 @@ pub struct HttpPlan {
 }
 
 /// Request methods of `http` checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Method {
     /// With a body in the answer.
     Get,
@@ -263,7 +268,7 @@ pub enum Method {
 }
 
 /// What a `command` check runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
     /// Program and arguments; no shell.
     pub argv: Vec<String>,
@@ -274,7 +279,7 @@ pub struct CommandPlan {
 }
 
 /// `exit = …`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExitTable {
     /// 0 is healthy, anything else the weight of phase `exit`.
     Plain,
@@ -287,7 +292,7 @@ pub enum ExitTable {
 }
 
 /// What one exit status means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExitMeaning {
     /// Healthy.
     Healthy,
@@ -300,7 +305,7 @@ pub enum ExitMeaning {
 }
 
 /// What a failure weighs by the phase it happens in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weights {
     /// Looking up the name; `None`: cannot be measured.
     pub resolve: Option<Weight>,

@@ -57,9 +57,9 @@ impl Written {
 /// A number, or -1 or "unlimited" for no limit.
 fn retry_count(key: &str, node: &Node, out: &mut Findings) -> Option<Option<u16>> {
     match &node.value {
-        Value::Integer(Some(-1)) => return Some(None),
+        Value::Integer(-1) => return Some(None),
         Value::Text(text) if text == "unlimited" => return Some(None),
-        Value::Integer(Some(count)) => {
+        Value::Integer(count) => {
             let count = u16::try_from(*count).ok().filter(|count| *count <= Limits::MOST_RESTARTS);
             if let Some(count) = count {
                 return Some(Some(count));
@@ -297,11 +297,14 @@ impl Settled {
 
 /// Keys and sources of limits, each combination kept once: thousands of services have the same.
 #[derive(Default)]
-pub(super) struct SourceLists(HashMap<[Rc<str>; 10], Arc<[(&'static str, String)]>>);
+pub(super) struct SourceLists(HashMap<[Rc<str>; 10], SourceList>);
+
+/// Key and source of each limit of a service.
+type SourceList = Arc<[(&'static str, String)]>;
 
 impl SourceLists {
-    /// Key and source of each of these limits.
-    pub(super) fn of(&mut self, settled: &Settled) -> Arc<[(&'static str, String)]> {
+    /// The list of these limits.
+    pub(super) fn of(&mut self, settled: &Settled) -> SourceList {
         let list = || settled.origins.iter().map(|(key, source, _)| (*key, source.to_string()));
         Arc::clone(self.0.entry(settled.sources()).or_insert_with(|| list().collect()))
     }

@@ -135,11 +135,6 @@ impl Findings {
         self.0.len()
     }
 
-    /// Takes over everything `others` has.
-    pub(super) fn append(&mut self, others: Self) {
-        self.0.extend(others.0);
-    }
-
     /// Takes out what only follows from text that could not be parsed: a value on the same line
     /// is half read, and what is missing may be what was not understood.
     pub(super) fn forgive(&mut self, sources: &Sources) {

@@ -67,7 +67,7 @@ fn stop(key: &str, node: &Node, out: &mut Findings) -> Option<StopMethod> {
     let named = match &node.value {
         Value::List(_) => return values::argv(key, node, out).map(StopMethod::Command),
         Value::Text(name) => signal(name),
-        Value::Integer(Some(number)) => {
+        Value::Integer(number) => {
             i32::try_from(*number).ok().filter(|number| (1..=64).contains(number))
         }
         _ => None,

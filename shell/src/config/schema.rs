@@ -4,7 +4,7 @@
 //! them, so that the two cannot differ. A table is always flat: no key changes which others may
 //! stand beside it, except that each kind of check has its own.
 
-use std::fmt::Write as _;
+use super::words;
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -329,13 +329,14 @@ pub fn text() -> String {
     let mut text = String::new();
     for table in TABLES.iter().filter(|table| !table.keys.is_empty()) {
         let name = if table.name.is_empty() { "top level" } else { table.name };
-        let _ = writeln!(text, "{name}: {}", table.about); // a String takes everything
+        text += &words::wrapped(&format!("{name}: {}", table.about), "  ");
         for key in table.keys {
-            let _ = writeln!(text, "  {} = {}", key.name, key.takes);
-            let _ = match key.default {
-                "" => writeln!(text, "      {}", key.about),
-                default => writeln!(text, "      {} ({default})", key.about),
+            text += &format!("  {} = {}\n", key.name, key.takes);
+            let default = match key.default {
+                "" => String::new(),
+                default => format!(" ({default})"),
             };
+            text += &words::wrapped(&format!("      {}{default}", key.about), "      ");
         }
         text.push('\n');
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use giveover_core::policy::{FailoverMode, Policy};
+use giveover_core::policy::{FailoverMode, Policy, Scope};
 use giveover_core::time::Span;
 
 use super::address::Addresses;
@@ -183,38 +183,16 @@ impl Draft {
             interval: limits.limits.thorough_probe_interval,
             has_process: !watched,
         };
-        let (checks, places) = checks(reader, &around, out)?;
+        let ladder = ladder(reader, out);
+        let (checks, check_places) = checks(reader, &around, out)?;
         if watched && checks.is_empty() {
             let message = format!("{}: there is nothing to watch", reader.path);
             let finding = out.error(reader.header, message);
             finding.label("give it `unit` or `start`, or at least a check").of_absence();
         }
-        let ladder = ladder(reader, &checks, out);
         let scope = scope::of(&self.run, &checks, &ladder, limits.combine, goes_to);
-        let policy = match Policy::new(limits.limits, scope) {
-            Ok((policy, warnings)) => {
-                warning::of_policy(&warnings, &limits, reader, &self.allow, out);
-                policy
-            }
-            Err(error) => {
-                let place = limits.place(error.key()).unwrap_or(reader.header);
-                let (message, label) = warning::halves(&error.to_string());
-                out.error(place, format!("{}: {message}", reader.path)).label(label);
-                return None;
-            }
-        };
-        let places = Places {
-            header: reader.header,
-            unit: reader.place("unit"),
-            start: reader.place("start"),
-            stop: reader.place("stop"),
-            validate: reader.place("validate"),
-            user: reader.place("user"),
-            group: reader.place("group"),
-            dir: reader.place("dir"),
-            checks: places,
-            allow: self.allow,
-        };
+        let policy = judge(&limits, scope, reader, &self.allow, out)?;
+        let places = places(reader, check_places, self.allow);
         let service = ServicePlan {
             name: name.into(),
             preset: None,
@@ -231,6 +209,43 @@ impl Draft {
         };
         warning::of_service(&service, &places, out);
         Some((service, places))
+    }
+}
+
+/// The policy that the limits make for `scope`; an impossible one is said where it is written.
+fn judge(
+    limits: &Settled,
+    scope: Scope,
+    reader: &Reader<'_>,
+    allow: &[&str],
+    out: &mut Findings,
+) -> Option<Policy> {
+    match Policy::new(limits.limits, scope) {
+        Ok((policy, warnings)) => {
+            warning::of_policy(&warnings, limits, reader, allow, out);
+            Some(policy)
+        }
+        Err(error) => {
+            let place = limits.place(error.key()).unwrap_or(reader.header);
+            let (message, label) = warning::halves(&error.to_string());
+            out.error(place, format!("{}: {message}", reader.path)).label(label);
+            None
+        }
+    }
+}
+
+fn places(reader: &Reader<'_>, checks: Vec<Place>, allow: Vec<&'static str>) -> Places {
+    Places {
+        header: reader.header,
+        unit: reader.place("unit"),
+        start: reader.place("start"),
+        stop: reader.place("stop"),
+        validate: reader.place("validate"),
+        user: reader.place("user"),
+        group: reader.place("group"),
+        dir: reader.place("dir"),
+        checks,
+        allow,
     }
 }
 
@@ -315,11 +330,16 @@ fn checks(
     read.into_iter().collect::<Option<Vec<_>>>().map(|checks| checks.into_iter().unzip())
 }
 
-fn ladder(reader: &Reader<'_>, checks: &[CheckPlan], out: &mut Findings) -> Vec<u8> {
+/// The rungs by their place; they are names of checks whether or not these can be read.
+fn ladder(reader: &Reader<'_>, out: &mut Findings) -> Vec<u8> {
     let rungs = reader.read("ladder", wants, out).unwrap_or_default();
+    let checks = match reader.entry("check").map(|entry| &entry.node.value) {
+        Some(Value::Table(table)) => &table.0[..],
+        _ => &[],
+    };
     let mut ladder = Vec::with_capacity(rungs.len());
     for (name, place) in rungs {
-        let at = checks.iter().position(|check| *check.name == *name);
+        let at = checks.iter().position(|check| check.key == name);
         match at.and_then(|at| u8::try_from(at).ok()) {
             Some(at) if ladder.contains(&at) => {
                 out.error(place, format!("ladder: `{name}` is named twice"));
@@ -328,7 +348,8 @@ fn ladder(reader: &Reader<'_>, checks: &[CheckPlan], out: &mut Findings) -> Vec<
             None => {
                 let finding = out.error(place, format!("ladder: no check is called `{name}`"));
                 finding.of_absence();
-                if let Some(near) = words::nearest(&name, checks.iter().map(|check| &*check.name)) {
+                let names = checks.iter().map(|check| check.key.as_str());
+                if let Some(near) = words::nearest(&name, names) {
                     finding.label(format!("did you mean `{near}`?"));
                 }
             }

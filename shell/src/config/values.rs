@@ -62,7 +62,7 @@ pub(super) fn number<T: TryFrom<i64>>(
     range: RangeInclusive<i64>,
 ) -> impl Fn(&str, &Node, &mut Findings) -> Option<T> {
     move |key, node, out| match node.value {
-        Value::Integer(Some(number)) if range.contains(&number) => T::try_from(number).ok(),
+        Value::Integer(number) if range.contains(&number) => T::try_from(number).ok(),
         Value::Integer(_) => {
             let (least, most) = (range.start(), range.end());
             out.error(node.place, format!("{key}: must be {least} to {most}"));
@@ -133,7 +133,7 @@ fn quantity_text<'t>(
 ) -> Option<&'t str> {
     let likely = match &node.value {
         Value::Text(text) => return Some(text),
-        Value::Integer(Some(number)) if *number >= 0 => format!("{number}{unit}"),
+        Value::Integer(number) if *number >= 0 => format!("{number}{unit}"),
         Value::Float(number) if *number > 0.0 && *number < 1e6 && unit != small => {
             format!("{}{small}", (number * 1000.0).round())
         }

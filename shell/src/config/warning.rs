@@ -104,10 +104,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn explain(name: &str) -> Option<String> {
     let about = ALL.iter().find(|about| about.name == name)?;
-    Some(format!(
-        "{name}: {}\n\nRemedy: {}\n\nallow = [\"{name}\"] in the service silences it.\n",
-        about.text, about.remedy
-    ))
+    let text = words::wrapped(&format!("{name}: {}", about.text), "");
+    let remedy = words::wrapped(&format!("Remedy: {}", about.remedy), "");
+    Some(format!("{text}\n{remedy}\nallow = [\"{name}\"] in the service silences it.\n"))
 }
 
 /// Reads `allow`.
@@ -147,11 +146,13 @@ pub(super) fn of_policy(
     out: &mut Findings,
 ) {
     for warning in warnings.iter().filter(|warning| !allow.contains(&warning.name())) {
-        let place = limits.place("retry_interval").unwrap_or(reader.header);
+        let place = limits.place("retry_interval");
         let (message, label) = halves(&warning.to_string());
         let message = format!("{}: {message}", reader.path);
-        let finding = out.warning(warning.name(), place, message);
-        or_allow(finding.label(label), &reader.path);
+        let finding = out.warning(warning.name(), place.unwrap_or(reader.header), message);
+        // Where nobody wrote the key, the carets do not name it.
+        let key = if place.is_some() { "" } else { "retry_interval = " };
+        or_allow(finding.label(format!("{key}{label}")), &reader.path);
     }
 }
 

@@ -47,6 +47,31 @@ fn joined<'w>(words: impl IntoIterator<Item = &'w str>, last: &str) -> String {
     }
 }
 
+/// `line` in lines of at most 100 columns, those after the first set in by `indent`; each ends in
+/// a line feed.
+#[must_use]
+pub fn wrapped(line: &str, indent: &str) -> String {
+    const WIDEST: usize = 100;
+    let mut text = String::new();
+    let mut column = 0;
+    for word in line.split(' ') {
+        let width = word.chars().count();
+        let first = text.is_empty();
+        if !first && column + 1 + width > WIDEST {
+            text.push('\n');
+            text.push_str(indent);
+            column = indent.chars().count();
+        } else if !first {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += width;
+    }
+    text.push('\n');
+    text
+}
+
 /// The names that are replaced inside words of commands, and stand in their environment with
 /// `GIVEOVER_` before them.
 pub const VARIABLES: [&str; 8] =
@@ -156,6 +181,15 @@ mod tests {
         for word in ["$", "a$ b", "${SERVICE}", "$(id)", "$€"] {
             assert_eq!(check_dollars(word), Err(BadDollar::Bare), "{word}");
         }
+    }
+
+    #[test]
+    fn long_lines_are_wrapped_between_words() {
+        assert_eq!(wrapped("a b", "  "), "a b\n");
+        let long = format!("{} {} c", "a".repeat(60), "b".repeat(60));
+        let (a, b) = ("a".repeat(60), "b".repeat(60));
+        assert_eq!(wrapped(&long, "  "), format!("{a}\n  {b} c\n"));
+        assert_eq!(wrapped(&"x".repeat(120), "  "), format!("{}\n", "x".repeat(120)));
     }
 
     #[test]

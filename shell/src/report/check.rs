@@ -11,6 +11,7 @@ use self::outlook::Outlook;
 use crate::config::diff::waits;
 use crate::config::plan::{GoesTo, Plan, Run, ServicePlan};
 use crate::config::quantity::{readable, written};
+use crate::config::words;
 use crate::config::{Level, Loaded, Report, many};
 
 mod outlook;
@@ -43,35 +44,13 @@ pub fn text(loaded: &Loaded, findings: &Report) -> String {
         text.push('\n');
         for service in &plan.services {
             for line in std::iter::once(sentence::of(service)).chain(limits(service)) {
-                text.push_str(&wrapped(&format!("{}: {line}", service.name)));
+                text.push_str(&words::wrapped(&format!("{}: {line}", service.name), "  "));
             }
         }
     }
     if !findings.is_empty() {
         let _ = write!(text, "\n{}", findings.short());
     }
-    text
-}
-
-/// `line` in lines of at most 100 columns, those after the first set in.
-fn wrapped(line: &str) -> String {
-    const WIDEST: usize = 100;
-    let mut text = String::new();
-    let mut column = 0;
-    for word in line.split(' ') {
-        let width = word.chars().count();
-        if column > 0 && column + 1 + width > WIDEST {
-            text.push_str("\n ");
-            column = 1;
-        }
-        if column > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += width;
-    }
-    text.push('\n');
     text
 }
 

@@ -60,7 +60,7 @@ fn the_url_says_what_is_asked_and_the_address_where() {
     assert_eq!(&*http(check("check.a = \"http\"\naddress = \"[::1]:81\"")).host, "[::1]:81");
 }
 
-// req 1.116 req 1.117 req 1.118 req 1.44
+// req 1.116 1.117
 #[test]
 fn every_network_resource_is_asked_at_every_port() {
     let written =
@@ -78,7 +78,6 @@ fn an_x_font_server_is_asked_at_its_first_port_only() {
     assert_eq!(targets(&check("check.a = \"xfnts://h\"")), ["h:7100"]);
 }
 
-// req 0.13
 #[test]
 fn an_empty_list_of_addresses_is_kept_as_a_check_that_cannot_be_measured() {
     for empty in ["network_resources_used = []", "address = []", "address = \"h\"\nport_list = []"]

@@ -37,6 +37,19 @@ fn an_example_means_the_same_however_it_is_read() {
     }
 }
 
+#[test]
+fn a_plan_can_be_handed_to_another_process() {
+    for name in EXAMPLES {
+        let plan = load(&path_of(name)).unwrap_or_else(|errors| panic!("{errors}")).plan;
+        let text = serde_json::to_string(&plan).expect("a plan is plain data");
+        let mut again: Plan = serde_json::from_str(&text).expect("and reads back");
+        for (service, before) in again.services.iter_mut().zip(&plan.services) {
+            service.sources = before.sources.clone();
+        }
+        assert_eq!(again, plan);
+    }
+}
+
 /// What we write keeps to TOML 1.0, because that is what other tools read.
 #[test]
 fn pythons_reader_reads_the_examples_and_presets() {
@@ -75,4 +88,36 @@ fn ten_thousand_services_are_read_in_a_moment() {
     assert_eq!(plan_of(&text).services.len(), 10_000);
     let took = started.elapsed();
     assert!(took.as_secs() < 20, "took {took:?}; unoptimised it takes about one second");
+}
+
+/// INTERFACES 3.8, but for the line that says what goes on.
+#[test]
+fn errors_look_as_the_documents_show_them() {
+    let text = "# nginx\n[service.web]\nunit       = \"nginx.service\"\n\
+                check.page = { url = \"http://127.0.0.1/health\", expcet = [200, 204] }\n\
+                \n\n\n[policy.slow]\nretry_interval = 300\n";
+    let expected = r#"/etc/giveover/giveover.toml:4:49: error: unknown key `expcet` in service.web.check.page
+  4 | check.page = { url = "http://127.0.0.1/health", expcet = [200, 204] }
+    |                                                 ^^^^^^ did you mean `expect`?
+/etc/giveover/giveover.toml:9:18: error: retry_interval: a duration needs a unit: "300s"
+  9 | retry_interval = 300
+    |                  ^^^
+"#;
+    let errors = load_str("/etc/giveover/giveover.toml", text).expect_err("refused");
+    assert_eq!(errors.to_string(), expected);
+    assert_eq!(errors.summary(), "2 errors");
+    let first = "/etc/giveover/giveover.toml:4:49: unknown key `expcet` in service.web.check.page";
+    assert_eq!(errors.first().as_deref(), Some(first));
+}
+
+#[test]
+fn the_schema_names_every_key_and_nothing_else_is_known() {
+    let text = schema::text();
+    for table in schema::TABLES {
+        for key in table.keys {
+            assert!(text.contains(&format!("\n  {} = ", key.name)), "{}", key.name);
+            assert!(!key.about.is_empty() && !key.takes.is_empty(), "{}", key.name);
+        }
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }

@@ -15,7 +15,7 @@ fn source<'s>(service: &'s ServicePlan, key: &str) -> &'s str {
     service.sources.iter().find(|(name, _)| *name == key).map_or("?", |(_, source)| source)
 }
 
-// req 0.17 req 1.10 req 1.17
+// req 0.17 1.17
 #[test]
 fn each_limit_is_of_the_uppermost_layer_that_has_it_and_remembers_which() {
     let web = service(

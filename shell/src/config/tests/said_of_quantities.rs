@@ -143,7 +143,7 @@ giveover.toml:4:15: error: retry_count: must be 0 to 9999, or -1 or "unlimited" 
 giveover.toml:6:15: error: retry_count: must be 0 to 9999, or -1 or "unlimited" for no limit
   6 | retry_count = "never"
     |               ^^^^^^^
-giveover.toml:8:15: error: retry_count: must be 0 to 9999, or -1 or "unlimited" for no limit
+giveover.toml:8:15: error: `99999999999999999999` is no number of 64 bits
   8 | retry_count = 99999999999999999999
     |               ^^^^^^^^^^^^^^^^^^^^
 giveover.toml:10:15: error: retry_count: must be 0 to 9999, or -1 or "unlimited" for no limit

@@ -350,3 +350,39 @@ giveover.toml:4:35: error: command: a user, or a group as "@group"
 "#,
     );
 }
+
+#[test]
+fn one_wrong_check_hides_no_other_error() {
+    check(
+        r#"
+[service.web]
+validate = ["/bin/true"]
+ladder = ["prot"]
+check.port = "tcp://h"
+check.page = { url = "http://h/", cap = 5 }
+needs = ["db"]
+policy = "fast"
+"#,
+        r#"
+giveover.toml:2:1: error: `validate` means nothing without `unit` or `start`
+  2 | validate = ["/bin/true"]
+    | ^^^^^^^^ nothing is ever stopped
+giveover.toml:3:11: error: ladder: no check is called `prot`
+  3 | ladder = ["prot"]
+    |           ^^^^^^ did you mean `port`?
+giveover.toml:4:14: error: check.port: the port is missing
+  4 | check.port = "tcp://h"
+    |              ^^^^^^^^^ tcp has no usual port: HOST:PORT
+giveover.toml:5:41: error: cap: a size needs a unit: "5B"
+  5 | check.page = { url = "http://h/", cap = 5 }
+    |                                         ^
+giveover.toml:6:10: error: needs: no service is called `db`
+  6 | needs = ["db"]
+    |          ^^^^
+giveover.toml:7:10: error: policy: no policy is called `fast`
+  7 | policy = "fast"
+    |          ^^^^^^
+6 errors
+"#,
+    );
+}

@@ -97,13 +97,16 @@ retry_count = 1
 retry_count.x = 2
 "#,
         r#"
+giveover.toml:2:7: error: web: a table is wanted, this is a number
+  2 | web = 1
+    |       ^
 giveover.toml:3:10: error: [service.web] is given twice
   3 | [service.web]
     |          ^^^ first given at giveover.toml:2:1
 giveover.toml:8:1: error: `retry_count` is a number already, it cannot be a table too
   8 | retry_count.x = 2
     | ^^^^^^^^^^^
-2 errors
+3 errors
 "#,
     );
 }
@@ -172,4 +175,28 @@ fn what_a_terminal_would_obey_is_not_shown() {
     let said =
         super::said("[service.\"a\u{1b}[31m\"]\nunit = \"a.service\"\ncheck.x = \"http://h/\"\n");
     assert!(!said.contains('\u{1b}'), "{said:?}");
+}
+
+#[test]
+fn a_header_that_is_not_closed_still_opens_its_table() {
+    check(
+        r#"
+[service.web
+unit = "nginx"
+[[service.db]
+unit = 5
+"#,
+        r#"
+giveover.toml:1:13: error: the table's name is not closed: `]` is missing
+  1 | [service.web
+    |             ^
+giveover.toml:2:8: error: unit: a unit's name ends in .service, .socket, .target, .mount, .timer, .path or .scope
+  2 | unit = "nginx"
+    |        ^^^^^^^ "nginx.service"
+giveover.toml:3:14: error: the table's name is not closed: `]]` is missing
+  3 | [[service.db]
+    |              ^
+3 errors
+"#,
+    );
 }
