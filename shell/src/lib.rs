@@ -2,5 +2,6 @@
 
 pub mod check;
 pub mod config;
+pub mod message;
 pub mod reactor;
 pub mod report;
