@@ -227,6 +227,9 @@ catalogue! {
     DaemonStopped "daemon_stopped" Notice 0xbc65a9fe5b304f8991ffec203b916c76;
     /// Someone changed how much debugging output is written.
     DebugLevel "debug_level" Notice 0x54a37002112e459a8228032b6fc9aa51;
+    /// The log could not take lines: nobody reads the pipe, or journald is behind. What was lost is
+    /// in `giveover events`.
+    LogLost "log_lost" Warning 0x74c0d4bbc8e1442da69652420563e3ba;
     /// The status text of the source documents has changed.
     Status "status" Info 0xa86a14eac25149e6abc500e14d6a2d2a legacy true;
     /// The source documents' notice of a probe.

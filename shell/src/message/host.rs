@@ -106,6 +106,13 @@ pub fn daemon_stopped(why: &str, leave: bool) -> String {
     format!("stopping: {why}; services are {services}")
 }
 
+/// `3 log lines were lost`
+#[must_use]
+pub fn log_lost(count: u32) -> String {
+    let verb = if count == 1 { "was" } else { "were" };
+    format!("{} {verb} lost", counted(count, "log line"))
+}
+
 /// `debug level low, set by ops`
 #[must_use]
 pub fn debug_level(level: super::Debug, who: &str) -> String {
