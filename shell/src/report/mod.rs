@@ -17,4 +17,4 @@ pub mod time;
 pub mod watch;
 
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
