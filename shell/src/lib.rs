@@ -2,7 +2,12 @@
 
 pub mod check;
 pub mod cli;
+pub mod clock;
 pub mod config;
+pub mod daemon;
+pub mod journal;
+pub mod machine;
 pub mod message;
 pub mod reactor;
 pub mod report;
+pub mod service;

@@ -314,7 +314,7 @@ fn a_hold_ends_unless_it_is_for_ever() {
     };
     assert_eq!(held("hold web").for_ms, Some(3_600_000));
     assert_eq!(held("hold web --for 2d").for_ms, Some(172_800_000));
-    assert_eq!(held("hold --all --for ever").for_ms, None);
+    assert_eq!(held("hold --all --for ever").for_ms, Some(u64::MAX));
     let socket = daemon.socket().display().to_string();
     run_words(&["--socket", &socket, "hold", "web", "--reason", "broker upgrade"]);
     assert_eq!(command(&daemon).reason.as_deref(), Some("broker upgrade"));

@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+pub use giveover_core::ladder::Combine;
 use giveover_core::policy::Policy;
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;
@@ -95,8 +97,9 @@ pub struct ServicePlan {
     pub giveover: GoesTo,
     /// Our own way out: the local-fault rule never holds it.
     pub network: bool,
-    /// Where each limit came from, for `check`: key, source ("built in", "policy slow").
-    pub sources: Vec<(&'static str, String)>,
+    /// Where each limit came from, for `check`: key, source ("built in", "policy slow"). Shared
+    /// by all services where they are the same.
+    pub sources: Arc<[(&'static str, String)]>,
 }
 
 /// `giveover = …` of a service (R22).
@@ -147,16 +150,6 @@ pub enum StopMethod {
     Command(Vec<String>),
 }
 
-/// R12's switch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Combine {
-    /// The heaviest of the checks.
-    #[default]
-    Heaviest,
-    /// Their sum, cut off at 100.
-    Sum,
-}
-
 /// `check.NAME`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckPlan {
@@ -165,7 +158,8 @@ pub struct CheckPlan {
     /// What is asked and what is expected.
     pub kind: Kind,
     /// Whom: every one of these must answer; the heaviest failure is the check's. Empty for
-    /// kinds without an address.
+    /// kinds without an address; empty too where [`CheckPlan::asks_addresses`] but none is
+    /// configured ("no network resource"): such a check cannot be measured.
     pub targets: Vec<Target>,
     /// The total deadline of one probe of one target.
     pub timeout: Span,
@@ -178,7 +172,7 @@ pub struct CheckPlan {
 }
 
 /// An address to probe.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     /// Where.
     pub host: Host,
@@ -187,12 +181,21 @@ pub struct Target {
 }
 
 /// A name or an address.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Host {
     /// An address.
     Address(IpAddr),
     /// A name, resolved off the loop.
     Name(Box<str>),
+}
+
+impl std::fmt::Display for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(f),
+            Self::Name(name) => f.write_str(name),
+        }
+    }
 }
 
 /// What a check asks.

@@ -1,0 +1,135 @@
+//! A configuration text as a tree that knows where each key and value stands.
+
+use toml::de::{DeTable, DeValue};
+
+use super::report::Findings;
+use super::source::Place;
+
+/// A value and where it stands. A table made by a header stands at its header, one made by
+/// dotted keys at the key.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) place: Place,
+    pub(super) value: Value,
+}
+
+/// What can stand behind a key.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// A text in quotes.
+    Text(String),
+    /// A whole number; `None` past 64 bits.
+    Integer(Option<i64>),
+    /// A number with a point.
+    Float(f64),
+    /// `true` or `false`.
+    Bool(bool),
+    /// A date or a time of day, which nothing here takes.
+    Date,
+    /// A list.
+    List(Vec<Node>),
+    /// A table.
+    Table(Table),
+}
+
+impl Value {
+    /// What it is, for "a text is wanted, this is …".
+    pub(super) const fn what(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "a text",
+            Self::Integer(_) | Self::Float(_) => "a number",
+            Self::Bool(_) => "true or false",
+            Self::Date => "a date",
+            Self::List(_) => "a list",
+            Self::Table(_) => "a table",
+        }
+    }
+}
+
+/// Keys and their values, in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table(pub(super) Vec<Entry>);
+
+/// A key with its value.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) place: Place,
+    pub(super) node: Node,
+}
+
+impl Table {
+    /// The entry of `key`. Looks at each: only for tables whose keys are known and few.
+    pub(super) fn get(&self, key: &str) -> Option<&Entry> {
+        self.0.iter().find(|entry| entry.key == key)
+    }
+
+    /// Takes the entry of `key` out.
+    pub(super) fn remove(&mut self, key: &str) -> Option<Entry> {
+        let at = self.0.iter().position(|entry| entry.key == key)?;
+        Some(self.0.remove(at))
+    }
+
+    /// The value at the end of `path`.
+    pub(super) fn find(&self, path: &[&str]) -> Option<&Entry> {
+        let (first, rest) = path.split_first()?;
+        let entry = self.get(first)?;
+        match (&entry.node.value, rest) {
+            (_, []) => Some(entry),
+            (Value::Table(table), _) => table.find(rest),
+            _ => None,
+        }
+    }
+}
+
+/// Tables in tables in tables: nothing we know is deeper than seven.
+const DEEPEST: u8 = 12;
+
+/// The tree of what was parsed from the text numbered `source`.
+pub(super) fn grow(source: u32, table: &DeTable<'_>, out: &mut Findings) -> Table {
+    table_of(source, table, 0, out)
+}
+
+fn table_of(source: u32, table: &DeTable<'_>, depth: u8, out: &mut Findings) -> Table {
+    let mut entries: Vec<Entry> = table
+        .iter()
+        .map(|(key, value)| Entry {
+            key: key.get_ref().to_string(),
+            place: Place::new(source, key.span()),
+            node: node_of(source, value.span(), value.get_ref(), depth, out),
+        })
+        .collect();
+    // The parser keeps keys in the order of the alphabet; people keep theirs.
+    entries.sort_by_key(|entry| entry.place);
+    Table(entries)
+}
+
+fn node_of(
+    source: u32,
+    span: std::ops::Range<usize>,
+    value: &DeValue<'_>,
+    depth: u8,
+    out: &mut Findings,
+) -> Node {
+    let place = Place::new(source, span);
+    let value = match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(number) => {
+            Value::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok())
+        }
+        DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(yes) => Value::Bool(*yes),
+        DeValue::Datetime(_) => Value::Date,
+        DeValue::Array(_) | DeValue::Table(_) if depth >= DEEPEST => {
+            out.error(place, "nested too deep; nothing here goes as far down").of_syntax();
+            Value::Date
+        }
+        DeValue::Array(list) => Value::List(
+            list.iter()
+                .map(|item| node_of(source, item.span(), item.get_ref(), depth + 1, out))
+                .collect(),
+        ),
+        DeValue::Table(table) => Value::Table(table_of(source, table, depth + 1, out)),
+    };
+    Node { place, value }
+}
