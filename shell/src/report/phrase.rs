@@ -107,6 +107,8 @@ pub fn checks(service: &ServiceDoc) -> String {
     let well = || service.checks.iter().filter(|check| !check.observed).map(well_check);
     if service.message == NOT_RUNNING && bad.is_empty() {
         String::from("not running")
+    } else if service.checks.is_empty() {
+        String::from("-")
     } else if bad.is_empty() {
         well().collect::<Vec<_>>().join(", ")
     } else {
