@@ -84,13 +84,13 @@ fn process(service: &ServiceDoc, now: Moment) -> String {
     if service.generation > 0 {
         parts.push(format!("generation {}", service.generation));
     }
+    let pending = u16::from(phrase::restart_pending(service));
+    let done = service.restarts.saturating_sub(pending);
     if let Some(started) = &service.started {
         let at = time::short(&started.at, now);
         parts.push(match started.by.as_str() {
             "adopted" => format!("adopted {at}"),
-            "giveover" if service.restarts > 0 => {
-                format!("started {at} by giveover (restart {})", service.restarts)
-            }
+            "giveover" if done > 0 => format!("started {at} by giveover (restart {done})"),
             by => format!("started {at} by {by}"),
         });
     }
