@@ -165,8 +165,10 @@ impl Socket {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::net::TcpListener;
+
+    use super::*;
+    use crate::reactor::Room;
 
     #[test]
     fn a_connection_on_loopback_is_judged_within_the_call() {
@@ -180,6 +182,27 @@ mod tests {
             let errno = Socket::connect(address, first).expect_err("nobody");
             assert_eq!(errno, Errno::CONNREFUSED);
         }
+    }
+
+    /// A child between fork and exec holds a copy of every descriptor. If the entry in the
+    /// epoll set outlived the close, the copy would wake a probe that is long over.
+    #[test]
+    fn a_closed_socket_wakes_nobody_though_a_copy_lives_on() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("its address");
+        let mut reactor = Reactor::new().expect("a reactor");
+        let (mut socket, _) = Socket::connect(address, b"hello").expect("a connection");
+        let token = Token::new(Room::Probe, 1, 1);
+        socket.watch(&reactor, token, Interest::READABLE).expect("watched");
+        let copy = socket.fd.try_clone().expect("a copy");
+        socket.close(&reactor, Close::Orderly);
+        drop(listener.accept().expect("the connection")); // resets it: "hello" was not read
+        let mut ready = Vec::new();
+        while rustix::net::sockopt::socket_error(&copy).expect("asked").is_ok() {
+            std::thread::yield_now();
+        }
+        reactor.wait(Some(Duration::ZERO), &mut ready).expect("no error");
+        assert_eq!(ready, []);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::exit::{Exit, Stop};
 use super::session::Session;
-use super::{json, place, seam};
+use super::{engine, json, place};
 use crate::report::model::StatusDoc;
 use crate::report::paint::Paint;
 
@@ -59,7 +59,7 @@ pub struct Checked {
 pub(super) fn run(verb: Check, session: &mut Session<'_>) -> Result<Exit, Stop> {
     let file = verb.file.unwrap_or_else(|| PathBuf::from(place::CONFIGURATION));
     not_a_service(&file, session)?;
-    let checked = seam::check(&CheckOptions { file, here: verb.here, paint: session.paint })?;
+    let checked = engine::check(&CheckOptions { file, here: verb.here, paint: session.paint });
     if session.json {
         session.print(&json::line(&checked.json))?;
     } else {

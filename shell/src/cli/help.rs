@@ -4,7 +4,8 @@ use clap::Args;
 
 use super::exit::{self, Exit, Stop};
 use super::session::Session;
-use super::{json, other, place, seam};
+use super::{json, other, place};
+use crate::config::warning;
 use crate::message::Event;
 use crate::report::table::{WIDTH, wrap};
 
@@ -71,7 +72,7 @@ fn about(word: &str) -> Result<String, Stop> {
         return Err(Stop::usage(format!("{word}: not in this version")));
     }
     // Some words are a verb and an event: `restart`, `giveover`.
-    let texts = [of_verb(&[String::from(word)]), of_event(word), seam::warning(word)];
+    let texts = [of_verb(&[String::from(word)]), of_event(word), warning::explain(word)];
     let texts: Vec<String> = texts.into_iter().flatten().collect();
     if texts.is_empty() { Err(unknown(word)) } else { Ok(texts.join("\n")) }
 }
@@ -98,7 +99,7 @@ fn unknown(word: &str) -> Stop {
     let verbs = command.get_subcommands().map(|verb| String::from(verb.get_name()));
     let events = Event::ALL.iter().map(|event| String::from(event.word()));
     let names: Vec<String> =
-        verbs.chain(events).chain(seam::warnings().map(String::from)).collect();
+        verbs.chain(events).chain(warning::names().map(String::from)).collect();
     let near = place::nearest(word, names.iter().map(String::as_str));
     let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     Stop::usage(format!("nothing is called `{word}`{hint}"))

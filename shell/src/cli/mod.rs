@@ -12,6 +12,7 @@ pub mod console;
 pub mod control;
 mod debug;
 pub mod duration;
+mod engine;
 mod events;
 pub mod exit;
 mod explain;
@@ -28,7 +29,6 @@ mod preset;
 mod probe;
 mod reload;
 mod run;
-mod seam;
 mod session;
 mod simulate;
 mod status;
@@ -51,6 +51,8 @@ use console::Console;
 use exit::{Exit, Stop};
 use session::Session;
 
+use crate::service::exec;
+
 pub use check::{CheckOptions, Checked};
 pub use probe::ProbeRequest;
 pub use run::RunOptions;
@@ -59,6 +61,10 @@ pub use run::RunOptions;
 #[must_use]
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    // A service on its way to its own program: nothing of ours belongs before it.
+    if arguments.get(1).is_some_and(|verb| verb == exec::VERB) {
+        return exec::main(arguments.into_iter().skip(2));
+    }
     run_with(&arguments, &mut Console::of_process()).into()
 }
 
@@ -110,7 +116,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
         Verb::Debug(verb) => debug::run(&verb, session),
         Verb::Help(verb) => help::run(&verb, session),
         Verb::Completions(verb) => completions::run(&verb, session),
-        Verb::Internal(verb) => seam::internal(&verb.arguments),
+        Verb::Internal(verb) => engine::internal(&verb.arguments),
         Verb::Other(words) => other::run(&words),
     }
 }

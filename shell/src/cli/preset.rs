@@ -4,7 +4,8 @@ use clap::Args;
 
 use super::exit::{Exit, Stop};
 use super::session::Session;
-use super::{json, place, seam};
+use super::{json, place};
+use crate::config::preset;
 
 /// Say what a preset stands for
 #[derive(Debug, Args)]
@@ -26,8 +27,8 @@ pub(super) fn run(verb: &Preset, session: &mut Session<'_>) -> Result<Exit, Stop
 }
 
 fn one(name: &str, session: &mut Session<'_>) -> Result<Exit, Stop> {
-    let Some(text) = seam::preset(name) else {
-        let near = place::nearest(name, seam::presets().map(|(name, _)| name));
+    let Some(text) = preset::text(name) else {
+        let near = place::nearest(name, preset::list().map(|(name, _)| name));
         let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         return Err(Stop::usage(format!("no preset `{name}`{hint}")));
     };
@@ -41,7 +42,7 @@ fn one(name: &str, session: &mut Session<'_>) -> Result<Exit, Stop> {
 }
 
 fn all(session: &mut Session<'_>) -> Result<Exit, Stop> {
-    let presets: Vec<(&str, &str)> = seam::presets().collect();
+    let presets: Vec<(&str, &str)> = preset::list().collect();
     if session.json {
         let list: Vec<serde_json::Value> = presets
             .iter()

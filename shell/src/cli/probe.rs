@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::exit::{Exit, Stop};
 use super::session::{self, Session};
-use super::{duration, json, place, seam};
+use super::{duration, engine, json, place};
 use crate::report::model::CheckDoc;
 use crate::report::probe;
 
@@ -69,7 +69,7 @@ fn of_url(request: &ProbeRequest, verb: &Probe, session: &mut Session<'_>) -> Re
     if request.timeout_ms == 0 {
         return Err(Stop::usage("--timeout: a probe needs some time"));
     }
-    let found = seam::probe_once(request)?;
+    let found = engine::probe_once(request)?;
     let text = if session.json {
         json::line(&found)
     } else if verb.verbose {

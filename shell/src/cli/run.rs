@@ -7,7 +7,7 @@ use clap::Args;
 use super::debug::Level;
 use super::exit::{Exit, Stop};
 use super::session::Session;
-use super::{place, seam};
+use super::{engine, place};
 use crate::message::Debug;
 use crate::report::paint::Paint;
 
@@ -81,7 +81,7 @@ pub(super) fn run(verb: Run, session: &mut Session<'_>) -> Result<Exit, Stop> {
         super::Colour::Never => false,
         super::Colour::Auto => session.console.error_terminal && !around.colourless,
     };
-    seam::run(RunOptions {
+    Ok(engine::run(RunOptions {
         file: verb.file.unwrap_or_else(|| PathBuf::from(place::CONFIGURATION)),
         observe: verb.observe,
         leave: verb.leave,
@@ -92,5 +92,5 @@ pub(super) fn run(verb: Run, session: &mut Session<'_>) -> Result<Exit, Stop> {
         demo: verb.demo,
         debug: verb.debug.map_or(Debug::Off, Debug::from),
         paint: Paint::new(colour),
-    })
+    }))
 }

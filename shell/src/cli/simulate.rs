@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::engine;
 use super::exit::{Exit, Stop};
-use super::seam;
 use super::session::Session;
 
 /// Run scenarios in virtual time and compare with what they expect
@@ -23,5 +23,5 @@ pub(super) struct Simulate {
 pub(super) fn run(verb: &Simulate, session: &mut Session<'_>) -> Result<Exit, Stop> {
     let (json, paint) = (session.json, session.paint);
     let console = &mut *session.console;
-    seam::simulate(&verb.files, json, paint, &mut |text| console.print(text))
+    engine::simulate(&verb.files, json, paint, &mut |text| console.print(text))
 }

@@ -123,7 +123,7 @@ impl Daemon {
         }
     }
 
-    fn answer_json(&mut self, client: ClientId, document: &impl serde::Serialize) {
+    pub(super) fn answer_json(&mut self, client: ClientId, document: &impl serde::Serialize) {
         match serde_json::to_vec(document) {
             Ok(body) => self.control.answer(&mut self.reactor, client, 200, &body),
             Err(error) => self.refuse(client, 503, &error.to_string()),
@@ -157,26 +157,6 @@ impl Daemon {
             ring.iter().rev().filter(of_these).filter(young).take(ask.last).cloned().collect();
         events.reverse();
         events
-    }
-
-    /// `GET /probe/NAME`: a cycle now; its checks are answered when it is over. It counts like
-    /// any other cycle, which is what keeps one probe at a time on a service.
-    fn probe_once(&mut self, client: ClientId, service: &str, check: Option<&str>) {
-        let Some(place) = self.find(service) else {
-            return self.refuse(client, 404, &format!("no service is named {service}"));
-        };
-        let names: Vec<&str> =
-            self.plan.services[place].checks.iter().map(|check| &*check.name).collect();
-        if let Some(check) = check.filter(|check| !names.contains(check)) {
-            return self.refuse(client, 404, &format!("{service} has no check named {check}"));
-        }
-        let doc = self.service_doc(place);
-        let checks: Vec<_> = doc
-            .checks
-            .into_iter()
-            .filter(|found| check.is_none_or(|check| found.name == check))
-            .collect();
-        self.answer_json(client, &checks);
     }
 
     /// USR1: the full status into the log.

@@ -8,6 +8,7 @@ use giveover_core::weight::Weight;
 use rustix::io::Errno;
 
 use super::Daemon;
+use super::once::ONCE;
 use super::watch::mark;
 use crate::check::command::Command;
 use crate::check::{Answer, Handover, ProbeId};
@@ -21,7 +22,7 @@ impl Daemon {
         let now = self.now;
         let plan = &self.plan.services[service];
         let watch = &mut self.watches[service];
-        watch.cycle = watch.cycle.wrapping_add(1);
+        watch.cycle = watch.cycle.wrapping_add(1) & !ONCE;
         let due = watch.due(plan, now);
         let (round, step) = Round::begin(&watch.ladder(plan), due);
         watch.round = Some((ticket, round));
@@ -88,7 +89,7 @@ impl Daemon {
     }
 
     /// Begins a check that is a command. Its program is made ready once.
-    fn begin_program(&mut self, id: ProbeId) {
+    pub(super) fn begin_program(&mut self, id: ProbeId) {
         let now = self.now;
         let plan = &self.plan.services[id.service as usize];
         let check = &plan.checks[usize::from(id.check)];
@@ -162,7 +163,7 @@ impl Daemon {
         });
     }
 
-    fn look_at_process(&self, service: usize, place: u8) -> ProbeResult {
+    pub(super) fn look_at_process(&self, service: usize, place: u8) -> ProbeResult {
         if self.watches[service].monitor.is_dead() {
             let weight = self.plan.services[service].checks[usize::from(place)].weights.exit;
             ProbeResult::Failed(weight, Cause::of_check(place, Phase::Died, 0))
@@ -174,6 +175,9 @@ impl Daemon {
     /// Takes the answer of one probe. An answer of an earlier cycle is late, and nothing.
     pub(super) fn take(&mut self, answer: Answer) {
         let ProbeId { service, check, cycle, .. } = answer.id;
+        if cycle & ONCE != 0 {
+            return self.take_once(answer);
+        }
         let (service, now) = (service as usize, self.now);
         let Some(watch) = self.watches.get_mut(service) else { return };
         let current = watch.round.is_some() && watch.cycle == cycle;

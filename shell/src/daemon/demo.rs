@@ -99,10 +99,10 @@ fn configuration(exe: &Path, dir: &Path, port: u16) -> String {
     let (exe, starts) = (word(exe), word(&dir.join("starts")));
     format!(
         "[giveover]\n\
-         command = [{exe}, \"demo-takeover\"]\n\
+         command = [{exe}, \"internal\", \"demo-takeover\"]\n\
          \n\
          [service.demo]\n\
-         start    = [{exe}, \"demo-service\", \"{port}\", {starts}]\n\
+         start    = [{exe}, \"internal\", \"demo-service\", \"{port}\", {starts}]\n\
          stop     = \"KILL\"\n\
          giveover = \"command\"\n\
          check.page = {{ url = \"http://127.0.0.1:{port}/\", timeout = \"500ms\" }}\n\

@@ -27,6 +27,9 @@ impl Daemon {
         }
         self.write_down(service, event, now, &actions);
         self.tell(service, &event, &actions, before);
+        if is_worth_a_write(&event, &actions) {
+            self.journal.flush(self.now);
+        }
         for action in &actions {
             self.carry_out(service, *action);
         }
@@ -41,17 +44,6 @@ impl Daemon {
         self.journal.append(&Entry { at: now, machine, body: Body::Event(event) });
         for action in actions {
             self.journal.append(&Entry { at: now, machine, body: Body::Action(*action) });
-        }
-        let quiet = match event {
-            Event::Timeout => true,
-            Event::Probed { result, .. } => {
-                matches!(result, ProbeResult::Healthy | ProbeResult::Void)
-            }
-            _ => false,
-        };
-        let acts = actions.as_slice().iter().any(|action| !matches!(action, Action::Probe { .. }));
-        if acts || !quiet {
-            self.journal.flush(self.now);
         }
     }
 
@@ -121,6 +113,19 @@ impl Daemon {
         let services = self.plan.services.iter().enumerate();
         services.filter(|(_, plan)| needs_it(plan)).map(|(place, _)| place).collect()
     }
+}
+
+/// Whether what happened must be in the kernel's hands before it is acted on. Healthy probes can
+/// wait: to lose the last of them loses nothing that counts.
+fn is_worth_a_write(event: &Event, actions: &Actions) -> bool {
+    let quiet = match event {
+        Event::Timeout => true,
+        Event::Probed { result, .. } => {
+            matches!(result, ProbeResult::Healthy | ProbeResult::Void)
+        }
+        _ => false,
+    };
+    !quiet || actions.as_slice().iter().any(|action| !matches!(action, Action::Probe { .. }))
 }
 
 /// What stood before an event.

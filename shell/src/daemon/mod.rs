@@ -11,6 +11,7 @@ mod feed;
 mod handover;
 mod host;
 mod http;
+mod once;
 mod operator;
 mod process;
 mod recover;
@@ -33,6 +34,7 @@ use giveover_core::time::Instant;
 use self::control::Control;
 use self::handover::ServiceArbiter;
 use self::host::HostState;
+use self::once::Once;
 use self::operator::Pending;
 use self::rights::Rights;
 use self::run::Errands;
@@ -91,6 +93,10 @@ pub struct Daemon {
     programs: HashMap<(u32, u8, u8), Command>,
     errands: Errands,
     pending: Vec<Pending>,
+    once: Vec<Once>,
+    once_made: u32,
+    /// Restarts of earlier runs with their causes, until their services are known.
+    restarts_read: Vec<(String, Instant, String)>,
     /// Told to stop: no new actions.
     ending: bool,
     /// Services are left running when we end.

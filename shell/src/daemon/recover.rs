@@ -27,6 +27,9 @@ impl Daemon {
                     let known = message::Event::from_word(event);
                     let level = known.map_or("notice", |event| event.level().word());
                     let service = machine.and_then(|machine| names.get(&machine).cloned());
+                    if let (Some(message::Event::Restart), Some(name)) = (known, &service) {
+                        self.restarts_read.push((name.clone(), *at, restart_cause(text)));
+                    }
                     self.events.push(EventDoc {
                         seq: line.seq,
                         at: self.clock.wall(*at),
@@ -44,6 +47,11 @@ impl Daemon {
 
     /// What the journal noted beside the machines: holds, who gave over.
     pub(super) fn restore_notes(&mut self, ledger: &Ledger) {
+        for (name, at, cause) in std::mem::take(&mut self.restarts_read) {
+            if let Some(service) = self.find(&name) {
+                self.watches[service].more().restarts.push_back((at, cause));
+            }
+        }
         for service in 0..self.shown() {
             let Some(known) = ledger.service(self.watches[service].machine) else { continue };
             if let Some((since, hold)) = known.hold() {
@@ -112,9 +120,9 @@ impl Daemon {
 
     pub(super) fn adopted(&mut self, service: usize) {
         self.note_started(service, Starter::Adopted);
-        self.tell_started(service, Starter::Adopted);
         let first = self.spread(service);
         self.feed(service, Event::Begin { first, started: false });
+        self.tell_started(service, Starter::Adopted);
     }
 
     /// The process is the one it was; the monitor goes on where it stood.
@@ -145,4 +153,10 @@ impl Daemon {
             self.say_host(message::Event::JournalDamaged, line);
         }
     }
+}
+
+/// The cause in `restart 1 of 2: CAUSE (sum 100)`.
+fn restart_cause(text: &str) -> String {
+    let cause = text.split_once(": ").map_or(text, |(_, cause)| cause);
+    cause.rsplit_once(" (sum").map_or(cause, |(cause, _)| cause).to_owned()
 }

@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 
 use giveover_core::failure::{Cause, Phase};
+use giveover_core::time::Instant;
 use nix::errno::Errno;
 
 use super::Daemon;
 use crate::config::dollar::Values;
 use crate::reactor::{
-    Done, End, Keep, Order, Program, Ready, Room, Run, Runner, SpawnError, Token,
+    Done, End, Keep, Order, Program, Reactor, Ready, Room, Run, Runner, SpawnError, Token,
 };
 
 /// What is run for a service.
@@ -34,6 +35,11 @@ pub(super) struct Errands {
 impl Errands {
     pub(super) fn new() -> Self {
         Self { runner: Runner::new(Room::Errand), under_way: HashMap::new() }
+    }
+
+    /// The daemon ends: so does all it runs.
+    pub(super) fn end_all(&mut self, reactor: &mut Reactor, now: Instant) {
+        self.runner.cancel_all(reactor, now);
     }
 }
 

@@ -132,6 +132,9 @@ impl Daemon {
             programs: HashMap::new(),
             errands: super::run::Errands::new(),
             pending: Vec::new(),
+            once: Vec::new(),
+            once_made: 0,
+            restarts_read: Vec::new(),
             ending: false,
             leave: options.leave,
             to_stop: Vec::new(),
@@ -247,10 +250,12 @@ impl Daemon {
     }
 
     /// After the loop: what is left to write, and the exit status.
-    fn finish(self, ended: std::io::Result<()>) -> u8 {
+    fn finish(mut self, ended: std::io::Result<()>) -> u8 {
         self.supervisor.stopping();
         self.control.close();
         let now = self.now;
+        self.commands.void(&mut self.reactor, now);
+        self.errands.end_all(&mut self.reactor, now);
         let status = match ended {
             Ok(()) => exit::STOPPED,
             Err(error) => {

@@ -137,7 +137,9 @@ impl Daemon {
         let live = times.filter(|at| self.now.since(*at) <= window);
         live.map(|at| {
             let known = watch.more_ref().and_then(|more| {
-                more.restarts.iter().find(|(when, _)| *when == at).map(|(_, cause)| cause.clone())
+                // The line was written in the turn of the decision, which may be a tick later.
+                let near = |when: Instant| when.since(at).max(at.since(when)) <= 50;
+                more.restarts.iter().find(|(when, _)| near(*when)).map(|(_, cause)| cause.clone())
             });
             RecordDoc {
                 at: self.clock.wall(at),
@@ -203,7 +205,7 @@ impl Daemon {
         })
     }
 
-    fn check_doc(&self, check: &CheckPlan, state: &CheckState) -> CheckDoc {
+    pub(super) fn check_doc(&self, check: &CheckPlan, state: &CheckState) -> CheckDoc {
         let (outcome, weight, phase) = match state.result {
             _ if state.not_evaluated => ("not_evaluated", None, None),
             None => ("none", None, None),

@@ -495,7 +495,7 @@ impl Daemon {
     }
 
     pub(super) fn tell_started(&mut self, service: usize, by: Starter) {
-        let generation = self.watches[service].monitor.generation().wrapping_add(1);
+        let generation = self.watches[service].monitor.generation();
         let pid = self.pid(service);
         let (event, text) = match by {
             Starter::Adopted => (message::Event::Adopted, words::adopted(generation, pid, None)),

@@ -238,7 +238,7 @@ impl Watch {
 }
 
 impl CheckState {
-    fn new(now: Instant) -> Self {
+    pub(super) fn new(now: Instant) -> Self {
         Self {
             result: None,
             at: now,

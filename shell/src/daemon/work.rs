@@ -150,6 +150,7 @@ impl Daemon {
                 self.note_started(service, by);
                 let first = self.spread(service);
                 self.feed(service, Event::Begin { first, started: true });
+                self.tell_started(service, by);
             }
         }
         self.answer_operator(service, Ok("started"));
