@@ -183,7 +183,8 @@ mod tests {
     }
 
     /// The document's fifth text ends in a full stop inside its quotes; the others do not, and
-    /// the four are fixed without it. // req 1.12 1.19 1.29 1.32
+    /// the four are fixed without it.
+    // req 1.12 1.19 1.29 1.32
     #[test]
     fn the_four_status_texts_are_the_documents() {
         assert_eq!(Message::NotRunning.text(), "Service daemon not running");

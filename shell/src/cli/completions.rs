@@ -62,7 +62,7 @@ _giveover_and_services() {
         esac
     done
 }
-complete -F _giveover_and_services -o nosort -o bashdefault -o default giveover
+complete -F _giveover_and_services -o bashdefault -o default giveover
 "#;
 
 const ZSH: &str = r#"

@@ -26,8 +26,6 @@ pub struct Surroundings {
     pub runtime: Option<PathBuf>,
     /// The person's `XDG_RUNTIME_DIR`.
     pub person_runtime: Option<PathBuf>,
-    /// Who is behind `sudo`.
-    pub sudo_user: Option<String>,
     /// We are root.
     pub root: bool,
     /// `NO_COLOR` is set, or the terminal is dumb.
@@ -80,7 +78,6 @@ impl Surroundings {
             socket: path("GIVEOVER_SOCKET"),
             runtime,
             person_runtime: path("XDG_RUNTIME_DIR"),
-            sudo_user: variable("SUDO_USER").and_then(|name| name.into_string().ok()),
             root: rustix::process::geteuid().is_root(),
             colourless: dumb || variable("NO_COLOR").is_some(),
         }

@@ -5,15 +5,15 @@ use std::time::Duration;
 use clap::Args;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::control::{ControlError, EventStream};
+use super::control::{self, ControlError, EventStream};
 use super::exit::{Exit, Stop};
 use super::session::{self, Session};
 use super::{duration, json, place};
 use crate::report::events::{self, Reel};
 use crate::report::model::EventDoc;
 
-/// As many as a journal is asked for at once where no number is given.
-const ALL: u32 = 100_000;
+/// As many as a daemon is asked for where no number is given: more than it keeps.
+pub(super) const ALL: u32 = 100_000;
 
 /// Say what happened
 #[derive(Debug, Args)]
@@ -49,14 +49,12 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// The request's target.
+    /// The request's target. The source documents' messages, one a probe, are left out by us, so
+    /// more is asked for than is wanted.
     pub(super) fn target(&self, follow: bool) -> String {
-        let mut target = format!("/events?n={}", self.lines);
+        let mut target = format!("/events?n={ALL}");
         if follow {
             target += "&follow=1";
-        }
-        if self.legacy {
-            target += "&legacy=1";
         }
         if let Some(since) = self.since_ms {
             target += &format!("&since_ms={since}");
@@ -65,6 +63,11 @@ impl Wanted<'_> {
             target += &format!("&service={}", session::encoded(name));
         }
         target
+    }
+
+    /// Leaves what is wanted.
+    fn keep(&self, events: &mut Vec<EventDoc>) {
+        events.retain(|event| self.legacy || !event.is_legacy());
     }
 }
 
@@ -82,37 +85,72 @@ pub(super) fn run(verb: &Events, session: &mut Session<'_>) -> Result<Exit, Stop
     if verb.follow {
         return follow(&wanted, session);
     }
+    past(&wanted, &mut Reel::of_all(), session)?;
+    Ok(Exit::DONE)
+}
+
+/// Prints what has been; returns the newest one's number.
+fn past(wanted: &Wanted<'_>, reel: &mut Reel, session: &mut Session<'_>) -> Result<u64, Stop> {
     let bytes = session.ask(&wanted.target(false))?;
     let mut events: Vec<EventDoc> = session.read(&bytes)?;
-    events.retain(|event| wanted.legacy || !event.is_legacy());
-    print_all(&events, &mut Reel::of_all(), session)?;
-    Ok(Exit::DONE)
+    let last = newest(&events);
+    wanted.keep(&mut events);
+    let older = events.len().saturating_sub(wanted.lines as usize);
+    print_all(events.get(older..).unwrap_or_default(), reel, session)?;
+    Ok(last)
+}
+
+fn newest(events: &[EventDoc]) -> u64 {
+    events.iter().map(|event| event.seq).max().unwrap_or(0)
 }
 
 /// Prints events as they come, until we or our reader are ended. A daemon that goes is waited
 /// for: an upgrade or a crash is when someone watches.
 pub(super) fn follow(wanted: &Wanted<'_>, session: &mut Session<'_>) -> Result<Exit, Stop> {
-    let stop = |session: &Session<'_>, error: &ControlError| session.control.stop(error);
-    let mut stream =
-        session.control.follow(&wanted.target(true)).map_err(|error| stop(session, &error))?;
     let mut reel = Reel::of_all();
-    let mut last = 0;
+    let mut last = past(wanted, &mut reel, session)?;
+    let stop = |error: &ControlError, session: &Session<'_>| session.control.stop(error);
+    let opened = session.control.follow(&wanted.target(true));
+    let mut stream = opened.map_err(|error| stop(&error, session))?;
     loop {
         wait(&stream)?;
         match stream.receive() {
-            Ok(events) => {
-                // After a reconnection the newest come again; the journal's numbers tell.
-                let new = |event: &EventDoc| event.seq > last || event.seq == 0;
-                let mut events: Vec<EventDoc> = events.into_iter().filter(new).collect();
-                last = events.iter().map(|event| event.seq).max().unwrap_or(last);
-                events.retain(|event| wanted.legacy || !event.is_legacy());
+            Ok(mut events) => {
+                // A stream begins with what has been; the journal's numbers tell what is new.
+                events.retain(|event| event.seq > last);
+                last = last.max(newest(&events));
+                wanted.keep(&mut events);
                 print_all(&events, &mut reel, session)?;
             }
             Err(ControlError::Cut) => {
                 session.complain("the daemon has gone; waiting for it");
-                stream = again(wanted, session)?;
+                (stream, last) = reopen(wanted, last, session)?;
             }
-            Err(error) => return Err(stop(session, &error)),
+            Err(error) => return Err(stop(&error, session)),
+        }
+    }
+}
+
+/// A stream of the daemon that came back, and the number it goes on from: one whose journal is
+/// new counts from the beginning.
+fn reopen(
+    wanted: &Wanted<'_>,
+    last: u64,
+    session: &Session<'_>,
+) -> Result<(EventStream, u64), Stop> {
+    let target = wanted.target(false);
+    loop {
+        std::thread::sleep(Duration::from_millis(500));
+        let known = session.control.get(&target, control::QUICK).and_then(|bytes| {
+            let known: Vec<EventDoc> = json::harmless(&bytes).unwrap_or_default();
+            Ok((session.control.follow(&wanted.target(true))?, newest(&known)))
+        });
+        match known {
+            Ok((stream, newest)) => return Ok((stream, if newest < last { 0 } else { last })),
+            Err(error @ (ControlError::NoRights | ControlError::Status(..))) => {
+                return Err(session.control.stop(&error));
+            }
+            Err(_) => {}
         }
     }
 }
@@ -127,20 +165,6 @@ fn wait(stream: &EventStream) -> Result<(), Stop> {
     let _ = poll(&mut fds, None); // reading says what is wrong
     let [_, reader] = fds;
     if reader.revents().contains(PollFlags::ERR) { Err(Stop::Closed) } else { Ok(()) }
-}
-
-fn again(wanted: &Wanted<'_>, session: &Session<'_>) -> Result<EventStream, Stop> {
-    let wanted = Wanted { lines: wanted.lines.max(50), since_ms: None, ..wanted.clone() };
-    loop {
-        std::thread::sleep(Duration::from_millis(500));
-        match session.control.follow(&wanted.target(true)) {
-            Ok(stream) => return Ok(stream),
-            Err(error @ (ControlError::NoRights | ControlError::Status(..))) => {
-                return Err(session.control.stop(&error));
-            }
-            Err(_) => {}
-        }
-    }
 }
 
 /// Prints events in the form that is wanted.

@@ -32,7 +32,8 @@ pub(super) fn run(verb: &History, session: &mut Session<'_>) -> Result<Exit, Sto
         target += &format!("?since_ms={since}");
     }
     let bytes = session.ask(&target)?;
-    let events: Vec<EventDoc> = session.read(&bytes)?;
+    let mut events: Vec<EventDoc> = session.read(&bytes)?;
+    events.retain(|event| !event.is_legacy());
     if events.is_empty() && session.for_people() {
         session.print("nothing is recorded of that time\n")?;
     }

@@ -44,9 +44,10 @@ fn end(text: &str) -> Result<End, String> {
 
 pub(super) fn run(verb: Hold, session: &mut Session<'_>) -> Result<Exit, Stop> {
     let command = verb.targets.command("hold")?;
+    // Nothing said means an hour to the daemon too; only its largest number means for ever.
     let for_ms = match verb.length {
         End::After(ms) => Some(ms),
-        End::Never => None,
+        End::Never => Some(u64::MAX),
     };
     session.command(&Command { for_ms, reason: verb.reason, ..command })
 }

@@ -84,5 +84,5 @@ fn send(report: &str, session: &Session<'_>) -> Result<(), Stop> {
         std::io::ErrorKind::PermissionDenied => ControlError::NoRights,
         _ => ControlError::Io(error),
     };
-    Err(control::Control::new(path, None).stop(&error))
+    Err(control::Control::new(path).stop(&error))
 }

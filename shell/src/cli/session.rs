@@ -26,7 +26,7 @@ impl<'a> Session<'a> {
     pub(super) fn new(common: &Common, console: &'a mut Console) -> Self {
         let around = &console.surroundings;
         let path = place::socket_to_ask(common.socket.as_deref(), around);
-        let control = Control::new(path, around.sudo_user.clone());
+        let control = Control::new(path);
         let paint = Paint::new(coloured(common.color, console.terminal, around.colourless));
         Self { console, control, json: common.json, paint, common: common.clone() }
     }

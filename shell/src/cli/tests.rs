@@ -213,8 +213,8 @@ fn events_ask_for_what_is_wanted() {
     assert_eq!(
         targets,
         [
-            "/events?n=50",
-            "/events?n=3&legacy=1&since_ms=3600000&service=a%2Fb&service=web",
+            "/events?n=100000",
+            "/events?n=100000&since_ms=3600000&service=a%2Fb&service=web",
             "/events?n=100000&since_ms=1800000",
         ]
     );
@@ -227,43 +227,53 @@ fn events_hide_the_source_documents_messages_unless_asked() {
     let body = serde_json::to_string(&events).expect("JSON");
     let daemon = Daemon::always(Answer::http(200, &body));
     assert_eq!(daemon.run("events").out.lines().count(), 4);
+    assert_eq!(daemon.run("events -n 2").out.lines().count(), 2);
     assert_eq!(daemon.run("events --legacy").out.lines().count(), 5);
 }
 
 /// The stream breaks once; what had come already does not come twice.
 #[test]
 fn following_goes_on_after_the_daemon_came_back() {
-    let events: Vec<String> = (1..=3)
-        .map(|seq| {
-            let mut event = sample::history().remove(0);
-            event.seq = seq;
-            serde_json::to_string(&event).expect("JSON")
-        })
-        .collect();
-    let count = std::sync::atomic::AtomicUsize::new(0);
-    let daemon =
-        Daemon::new(move |_| match count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
-            0 => Answer::stream(&events[..2]),
-            1 => Answer::stream(&events),
-            _ => Answer::http(403, "no more"),
-        });
+    let daemon = following(&[&[1], &[1, 2], &[1, 2, 3], &[1, 2, 3]]);
     let outcome = daemon.run("events -f --json");
     assert_eq!(outcome.exit, 4);
     assert_eq!(outcome.out.lines().count(), 3, "{}", outcome.out);
     assert!(outcome.err.starts_with("giveover: the daemon has gone; waiting for it\n"));
-    assert!(daemon.requests()[0].contains("&follow=1"));
+    assert!(daemon.requests()[1].contains("&follow=1"));
+}
+
+/// After a loss of the journal the numbers begin anew.
+#[test]
+fn following_a_daemon_with_a_new_journal_goes_on() {
+    let outcome = following(&[&[7, 8], &[7, 8, 9], &[1], &[1, 2]]).run("events -f --json");
+    assert_eq!(outcome.out.lines().count(), 5, "{}", outcome.out);
 }
 
 #[test]
 fn watching_in_a_pipe_prints_events() {
-    let event = serde_json::to_string(&sample::history()[0]).expect("JSON");
+    assert!(
+        following(&[&[1], &[1, 2]]).run("status --watch").out.contains("\tweb\tfailure\tpage 503")
+    );
+}
+
+/// A daemon that answers with these events, in turn what has been and a stream; then no more.
+fn following(answers: &[&[u64]]) -> Daemon {
+    let event = |seq: &u64| {
+        let mut event = sample::history().remove(0);
+        event.seq = *seq;
+        serde_json::to_string(&event).expect("JSON")
+    };
+    let answers: Vec<Vec<String>> =
+        answers.iter().map(|answer| answer.iter().map(event).collect()).collect();
     let count = std::sync::atomic::AtomicUsize::new(0);
-    let daemon =
-        Daemon::new(move |_| match count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
-            0 => Answer::stream(std::slice::from_ref(&event)),
-            _ => Answer::http(403, "no more"),
-        });
-    assert!(daemon.run("status --watch").out.contains("\tweb\tfailure\tpage 503"));
+    Daemon::new(move |_| {
+        let n = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        match answers.get(n) {
+            Some(events) if n % 2 == 0 => Answer::http(200, &format!("[{}]", events.join(","))),
+            Some(events) => Answer::stream(events),
+            None => Answer::http(403, "no more"),
+        }
+    })
 }
 
 #[test]
@@ -314,7 +324,7 @@ fn a_hold_ends_unless_it_is_for_ever() {
     };
     assert_eq!(held("hold web").for_ms, Some(3_600_000));
     assert_eq!(held("hold web --for 2d").for_ms, Some(172_800_000));
-    assert_eq!(held("hold --all --for ever").for_ms, None);
+    assert_eq!(held("hold --all --for ever").for_ms, Some(u64::MAX));
     let socket = daemon.socket().display().to_string();
     run_words(&["--socket", &socket, "hold", "web", "--reason", "broker upgrade"]);
     assert_eq!(command(&daemon).reason.as_deref(), Some("broker upgrade"));

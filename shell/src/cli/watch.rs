@@ -42,7 +42,7 @@ struct View {
 }
 
 pub(super) fn run(names: &[String], session: &mut Session<'_>) -> Result<Exit, Stop> {
-    let wanted = Wanted { services: names, lines: KEPT as u32, ..Wanted::default() };
+    let wanted = Wanted { services: names, ..Wanted::default() };
     if !session.for_people() {
         return events::follow(&wanted, session);
     }

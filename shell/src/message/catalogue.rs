@@ -230,8 +230,8 @@ catalogue! {
     /// The log could not take lines: nobody reads the pipe, or journald is behind. What was lost is
     /// in `giveover events`.
     LogLost "log_lost" Warning 0x74c0d4bbc8e1442da69652420563e3ba;
-    /// The status text of the source documents has changed.
-    Status "status" Info 0xa86a14eac25149e6abc500e14d6a2d2a legacy true;
+    /// What people are told about a service has changed: one of the four status texts.
+    Status "status" Info 0xa86a14eac25149e6abc500e14d6a2d2a;
     /// The source documents' notice of a probe.
     Probing "probing" Info 0xb03ea536c68c4f8fb245b0ab607495eb legacy true;
     /// The source documents' error for a service without an address: it cannot be measured until it

@@ -39,8 +39,8 @@ pub fn seen_briefly(cause: Cause, asked: Asked<'_>) -> String {
         Phase::Answer => cause.code.to_string(),
         Phase::Silence => format!("no reply in {}", span::short(asked.timeout_ms)),
         Phase::Died => died(cause.code),
-        Phase::Exit => ended(cause.code),
-        Phase::Start | Phase::Stop => method(cause.code),
+        Phase::Exit => command(cause.code, asked.timeout_ms),
+        Phase::Start | Phase::Stop => ended(cause.code),
         Phase::Reported => format!("reported, weight {}", cause.code),
         Phase::Resolve | Phase::Connect | Phase::Tls | Phase::Send | Phase::Read | Phase::Close => {
             network(cause, asked.timeout_ms)
@@ -89,12 +89,15 @@ pub fn expected(ranges: &[(u16, u16)]) -> String {
     }
 }
 
-/// A process's end: `exit 1`, `signal 9 (KILL)`.
+/// How something that was run ended: `exit 1`, `signal 9 (KILL)`, `no end in its time`.
 #[must_use]
 pub fn ended(code: u16) -> String {
-    match code.checked_sub(Cause::SIGNAL) {
-        Some(signal) => signal_words(signal),
-        None => format!("exit {code}"),
+    match code {
+        Cause::TIMED_OUT => String::from("no end in its time"),
+        Cause::UNKNOWN => String::from("nobody knows how"),
+        Cause::ERRNO.. => format!("cannot be run: {}", errno_words(code - Cause::ERRNO)),
+        Cause::SIGNAL.. => signal_words(code - Cause::SIGNAL),
+        status => format!("exit {status}"),
     }
 }
 
@@ -102,17 +105,11 @@ fn died(code: u16) -> String {
     format!("died: {}", ended(code))
 }
 
-/// A start or stop method: its exit status, a signal, or why it could not be run at all.
-///
-/// An errno and an exit status share one range; those that only an errno can be are told apart,
-/// the rest is called what it most likely is.
-fn method(code: u16) -> String {
-    if code == errno(Errno::TIMEDOUT) {
-        String::from("not done in its time")
-    } else if code == errno(Errno::NOENT) {
-        String::from("no such program, or exit 2")
-    } else {
-        ended(code)
+/// The end of a check command, whose time is known.
+fn command(code: u16, timeout_ms: u64) -> String {
+    match code {
+        Cause::TIMED_OUT => format!("no end in {}", span::short(timeout_ms)),
+        _ => ended(code),
     }
 }
 
@@ -237,7 +234,10 @@ mod tests {
             (Phase::Died, 0, "died: exit 0"),
             (Phase::Died, Cause::SIGNAL + 64, "died: signal 64"),
             (Phase::Start, 1, "exit 1"),
-            (Phase::Stop, errno(Errno::TIMEDOUT), "not done in its time"),
+            (Phase::Exit, Cause::TIMED_OUT, "no end in 10s"),
+            (Phase::Exit, Cause::ERRNO + errno(Errno::NOENT), "cannot be run: no such file"),
+            (Phase::Died, Cause::UNKNOWN, "died: nobody knows how"),
+            (Phase::Stop, Cause::TIMED_OUT, "no end in its time"),
             (Phase::Reported, 40, "reported, weight 40"),
         ];
         for (phase, code, words) in cases {

@@ -86,6 +86,9 @@ pub fn journal_well(after_ms: u64) -> String {
 /// `did not run for 4.2 s: 3 probes count nothing`
 #[must_use]
 pub fn slept(ms: u64, void: u32) -> String {
+    if void == 0 {
+        return format!("did not run for {}", span::seconds(ms));
+    }
     let count = counted(void, "probe");
     let verb = if void == 1 { "counts" } else { "count" };
     format!("did not run for {}: {count} {verb} nothing", span::seconds(ms))
@@ -141,6 +144,7 @@ mod tests {
 
     #[test]
     fn one_is_singular_and_nothing_is_said_so() {
+        assert_eq!(slept(4_200, 0), "did not run for 4.2 s");
         assert_eq!(slept(4_200, 1), "did not run for 4.2 s: 1 probe counts nothing");
         assert_eq!(reloaded::<&str>(&[]), "configuration reloaded: nothing has changed");
         assert!(daemon_started("0.1.0", 3, "giveover.toml", true).contains("OBSERVING"));

@@ -81,8 +81,8 @@ mod tests {
         text
     }
 
-    /// The format strings as they stand in the document. // req 0.12 0.13 0.22 0.34 0.37 0.38
-    /// 0.41 0.45 0.49 0.58
+    /// The format strings as they stand in the document.
+    // req 0.12 0.13 0.22 0.34 0.37 0.38 0.41 0.45 0.49 0.58
     #[test]
     fn every_text_is_the_documents_byte_for_byte() {
         let pairs = [
@@ -129,7 +129,8 @@ mod tests {
         }
     }
 
-    /// `LOG_INFO`, `LOG_ERR`, `DBG_LEVEL_LOW`, `DBG_LEVEL_HIGH`. // req 0.50
+    /// `LOG_INFO`, `LOG_ERR`, `DBG_LEVEL_LOW`, `DBG_LEVEL_HIGH`.
+    // req 0.50
     #[test]
     fn every_text_has_the_documents_level() {
         assert_eq!(Event::Probing.level(), Level::Info);

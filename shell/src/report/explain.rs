@@ -1,7 +1,9 @@
 //! `giveover explain NAME`: where a service stands, how it got there and what comes next, in
 //! complete sentences.
 
-use super::model::{CheckDoc, EventDoc, HostDoc, RecordDoc, ServiceDoc, StatusDoc};
+mod past;
+
+use super::model::{CheckDoc, EventDoc, HostDoc, ServiceDoc, StatusDoc};
 use super::table::{WIDTH, wrap};
 use super::time::{self, Moment};
 use super::{phrase, service, status};
@@ -12,7 +14,7 @@ use crate::message::span;
 #[must_use]
 pub fn text(doc: &StatusDoc, service: &ServiceDoc, history: &[EventDoc]) -> String {
     let now = status::taken(doc);
-    let mut paragraphs = vec![stands(service, now), restarted(service, history, now)];
+    let mut paragraphs = vec![stands(service, now), past::restarts(service, history, now)];
     let obstacles = obstacles(service, &doc.host, now);
     if obstacles.is_empty() && is_probed(service) {
         paragraphs.push(if_it_fails(service, now));
@@ -88,58 +90,6 @@ fn well(service: &ServiceDoc, now: Moment) -> Option<String> {
         _ if service.detail.is_empty() => None,
         _ => Some(format!("{}.", capital(&service.detail))),
     }
-}
-
-fn restarted(service: &ServiceDoc, history: &[EventDoc], now: Moment) -> String {
-    let window = span::window_in_seconds(service.retry_interval_ms);
-    let mut since = None;
-    let mut parts = Vec::new();
-    for record in &service.restart_records {
-        parts.push(restart(record, history, since, now));
-        since = Moment::parse(&record.at);
-    }
-    match parts.as_slice() {
-        [] => format!("It was not restarted in the last {window}."),
-        [only] => format!("It was restarted once in the last {window}, {only}."),
-        many => {
-            let count = phrase::times(many.len());
-            format!("It was restarted {count} in the last {window}: {}.", many.join("; "))
-        }
-    }
-}
-
-/// `at 13:58:02, after page 503 at 13:57:32 and 13:58:02`
-fn restart(record: &RecordDoc, history: &[EventDoc], since: Option<Moment>, now: Moment) -> String {
-    let at = time::short(&record.at, now);
-    let causes: Vec<&str> = record.cause.split(", ").collect();
-    let times = failure_times(record, history, since, causes.len());
-    match (causes.first(), times) {
-        (None | Some(&""), _) => format!("at {at}"),
-        (Some(first), Some(times)) if causes.iter().all(|cause| cause == first) => {
-            let times: Vec<String> = times.iter().map(|at| at.short(now)).collect();
-            format!("at {at}, after {first} at {}", phrase::and(&times))
-        }
-        _ => format!("at {at}, after {}", phrase::collapsed(&record.cause)),
-    }
-}
-
-/// When the failures behind a restart were seen, if the history still tells them.
-fn failure_times(
-    record: &RecordDoc,
-    history: &[EventDoc],
-    since: Option<Moment>,
-    count: usize,
-) -> Option<Vec<Moment>> {
-    let decided = Moment::parse(&record.at)?;
-    let mut times: Vec<Moment> = history
-        .iter()
-        .filter(|event| event.event == "failure")
-        .filter_map(|event| Moment::parse(&event.at))
-        .filter(|at| *at <= decided && since.is_none_or(|since| *at > since))
-        .collect();
-    let older = times.len().saturating_sub(count);
-    times.drain(..older);
-    (times.len() == count).then_some(times)
 }
 
 fn if_it_fails(service: &ServiceDoc, now: Moment) -> String {
@@ -263,7 +213,7 @@ fn obstacles(service: &ServiceDoc, host: &HostDoc, now: Moment) -> Vec<String> {
         found.push(format!("host budget {spent} of {count}{until}"));
     }
     if let Some(left) = service.grace_ms.filter(|left| *left > 0) {
-        let left = span::compact(left);
+        let left = span::short(left);
         found.push(format!("start grace for {left} more, in which failed probes count nothing"));
     }
     found
@@ -272,6 +222,16 @@ fn obstacles(service: &ServiceDoc, host: &HostDoc, now: Moment) -> Vec<String> {
 fn in_the_way(service: &ServiceDoc, obstacles: &[String], host: &HostDoc) -> String {
     if !obstacles.is_empty() {
         return format!("In the way: {}.", obstacles.join("; "));
+    }
+    let name = &service.name;
+    match service.waiting_for.as_str() {
+        "stopped" | "not_begun" | "given_over" => {
+            return format!("Nobody watches it until it is started: giveover start {name}.");
+        }
+        "unmonitored" => {
+            return format!("Nobody watches it until then: giveover monitor start {name}.");
+        }
+        _ => {}
     }
     if service.mode == "log_only" {
         return String::from("Nothing is ever done about it: failover_mode is log_only.");
@@ -295,100 +255,4 @@ fn capital(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::model::HeldDoc;
-    use super::super::sample;
-    use super::*;
-
-    #[test]
-    fn the_sentences_are_the_interfaces() {
-        let expected = "\
-web is degraded. Its check page got HTTP 503 at 14:01:02 where 200 or 204 is expected; that weighs
-50, and 100 within 600s make a failure.
-It was restarted once in the last 600s, at 13:58:02, after page 503 at 13:57:32 and 13:58:02.
-If page fails again at 14:01:32: restart 2 of 2, after a delay of 5s. If that does not hold either,
-before 14:08:02: nobody can take it over, so it stays faulted until the budget refills at 14:08:02.
-If page is healthy: ok; the 50 is forgotten at 14:11:02.
-Nothing stands in the way: no hold, no needs, host budget 1 of 20, trusted 2 of 2, not observing.
-";
-        assert_eq!(text(&sample::watched(), &sample::web(), &sample::history()), expected);
-    }
-
-    #[test]
-    fn without_a_history_the_failures_are_counted() {
-        let text = text(&sample::watched(), &sample::web(), &[]);
-        assert!(text.contains("at 13:58:02, after page 503 twice.\n"), "{text}");
-    }
-
-    #[test]
-    fn everything_in_the_way_is_named_and_nothing_is_promised() {
-        let mut doc = sample::watched();
-        doc.host.observe = true;
-        doc.host.actions.spent = 20;
-        doc.host.actions.frees_in_ms = Some(60_000);
-        let service = ServiceDoc {
-            held: Some(sample::until("16:00:00")),
-            unmet: vec!["uplink".into()],
-            grace_ms: Some(20_000),
-            ..sample::web()
-        };
-        let text = text(&doc, &service, &[]).replace('\n', " ");
-        for part in [
-            "In the way: held by ops until 16:00 (\"broker upgrade\"); ",
-            "it needs uplink, which is not ok; ",
-            "observing: nothing is acted on; ",
-            "host budget 20 of 20 until 14:02:16; ",
-            "start grace for 20s more",
-        ] {
-            assert!(text.contains(part), "{part} in {text}");
-        }
-        assert!(!text.contains("If page fails"));
-    }
-
-    #[test]
-    fn a_spent_budget_is_in_the_way_and_says_when_it_refills() {
-        let held = HeldDoc {
-            by: "budget".into(),
-            until: Some(sample::today("14:08:02")),
-            ..HeldDoc::default()
-        };
-        let service = ServiceDoc { held: Some(held), ..sample::web() };
-        let text = text(&sample::watched(), &service, &[]);
-        assert!(text.contains("In the way: budget spent until 14:08:02."), "{text}");
-    }
-
-    #[test]
-    fn a_service_with_a_way_out_says_where_it_goes() {
-        let service = ServiceDoc { giveover: "command".into(), ..sample::web() };
-        let text = text(&sample::watched(), &service, &[]).replace('\n', " ");
-        assert!(
-            text.contains(
-                "If that does not hold either, before 14:08:02: it is stopped here and given over \
-                 by giveover.command."
-            ),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn other_standings_have_sentences_too() {
-        let explain =
-            |service: ServiceDoc| text(&sample::watched(), &service, &[]).replace('\n', " ");
-        let unknown =
-            ServiceDoc { name: "db".into(), status: "unknown".into(), ..ServiceDoc::default() };
-        assert!(explain(unknown).starts_with("db is unknown. It has not been probed yet. "));
-        let dead = ServiceDoc {
-            message: phrase::NOT_RUNNING.into(),
-            waiting_for: "restart".into(),
-            checks: Vec::new(),
-            ..sample::web()
-        };
-        let text = explain(dead);
-        assert!(text.contains("Its process is gone, which is a complete failure."), "{text}");
-        assert!(text.contains("Next: restarting."), "{text}");
-        let fresh = ServiceDoc { restarts: 0, restart_records: Vec::new(), ..sample::web() };
-        let text = explain(fresh);
-        assert!(text.contains("It was not restarted in the last 600s."), "{text}");
-        assert!(text.contains("If that does not hold: one more, up to 2 in the window."), "{text}");
-    }
-}
+mod tests;

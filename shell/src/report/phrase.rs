@@ -16,13 +16,17 @@ pub fn next(service: &ServiceDoc, now: Moment) -> String {
     if !service.unmet.is_empty() {
         return format!("waits for {}", service.unmet.join(", "));
     }
-    let when = service
-        .next_in_ms
-        .map_or_else(|| String::from("soon"), |ms| format!("in {}", span::compact(ms)));
+    let when = match service.next_in_ms {
+        None => String::from("soon"),
+        Some(0..1000) => String::from("now"),
+        Some(ms) => format!("in {}", span::compact(ms)),
+    };
     match service.waiting_for.as_str() {
         "probe" => format!("probe {when}"),
         "answer" => String::from("probing"),
-        "delay" => format!("restart {} {when}", next_restart(service)),
+        // It has been charged when it was decided; one that a person wants never is.
+        "delay" if service.restarts == 0 => format!("restart {when}"),
+        "delay" => format!("restart {} {when}", restarts(service)),
         "restart" => String::from("restarting"),
         "stop_again" => format!("stop again {when}"),
         "giveover" => String::from("giveover asked for"),
@@ -60,6 +64,12 @@ pub fn held_by(held: &HeldDoc, now: Moment) -> String {
 #[must_use]
 pub fn next_restart(service: &ServiceDoc) -> String {
     of(service.restarts.saturating_add(1), service.retry_count)
+}
+
+/// Whether a restart has been decided that is not yet done.
+#[must_use]
+pub fn restart_pending(service: &ServiceDoc) -> bool {
+    matches!(service.waiting_for.as_str(), "delay" | "restart" | "stop_again")
 }
 
 /// The live restarts of the window: `1 of 2`.
@@ -107,6 +117,8 @@ pub fn checks(service: &ServiceDoc) -> String {
     let well = || service.checks.iter().filter(|check| !check.observed).map(well_check);
     if service.message == NOT_RUNNING && bad.is_empty() {
         String::from("not running")
+    } else if service.checks.is_empty() {
+        String::from("-")
     } else if bad.is_empty() {
         well().collect::<Vec<_>>().join(", ")
     } else {
@@ -216,7 +228,7 @@ mod tests {
         let waits = [
             ("probe", "probe in 16s"),
             ("answer", "probing"),
-            ("delay", "restart 2 of 2 in 16s"),
+            ("delay", "restart 1 of 2 in 16s"),
             ("restart", "restarting"),
             ("stop_again", "stop again in 16s"),
             ("giveover", "giveover asked for"),
@@ -232,6 +244,10 @@ mod tests {
             let service = ServiceDoc { waiting_for: word.into(), ..sample::web() };
             assert_eq!(next(&service, sample::now()), phrase);
         }
+        let at_once = ServiceDoc { next_in_ms: Some(400), restarts: 0, ..sample::web() };
+        assert_eq!(next(&at_once, sample::now()), "probe now");
+        let asked_for = ServiceDoc { waiting_for: "delay".into(), ..at_once };
+        assert_eq!(next(&asked_for, sample::now()), "restart now");
     }
 
     #[test]

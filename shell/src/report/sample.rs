@@ -40,7 +40,7 @@ pub(crate) fn web() -> ServiceDoc {
         name: "web".into(),
         status: "degraded".into(),
         message: "Service is degraded".into(),
-        detail: "50 of 100".into(),
+        detail: "page 503, expected 200 or 204".into(),
         since: today("14:01:02"),
         for_ms: 14_000,
         mode: "soft".into(),
@@ -53,7 +53,7 @@ pub(crate) fn web() -> ServiceDoc {
         failures: vec![RecordDoc {
             at: today("14:01:02"),
             weight: 50,
-            cause: "page 503".into(),
+            cause: "page 503, expected 200 or 204".into(),
             forgotten_in_ms: 586_000,
         }],
         restarts: 1,

@@ -1,6 +1,6 @@
 //! `giveover status NAME`: everything about one service.
 
-use super::model::{CheckDoc, HostDoc, RecordDoc, ServiceDoc, StatusDoc};
+use super::model::{CheckDoc, HostDoc, ServiceDoc, StatusDoc};
 use super::paint::Paint;
 use super::table::{WIDTH, cut, wide};
 use super::time::{self, Moment};
@@ -20,8 +20,8 @@ pub fn screen(doc: &StatusDoc, service: &ServiceDoc, paint: Paint) -> String {
     lines.push(first_line(service, now, paint));
     lines.push(labelled("process", &process(service, now)));
     lines.extend(checks(service, now));
-    lines.push(two("failures", &failure_sum(service), &failures(service, now)));
-    lines.push(two("restarts", &restart_count(service), &restarts(service, now)));
+    lines.extend(figure("failures", &failure_sum(service), &failures(service, now)));
+    lines.extend(figure("restarts", &restart_count(service), &restarts(service, now)));
     lines.extend(in_the_way(service, now));
     lines.push(labelled("next", &next(service, &doc.host, now)));
     lines.push(labelled("goes to", &goes_to(service)));
@@ -44,10 +44,22 @@ fn first_line(service: &ServiceDoc, now: Moment, paint: Paint) -> String {
     if !service.message.is_empty() {
         line += &format!("   \"{}\"", service.message);
     }
-    if !service.detail.is_empty() {
-        line += &format!(", {}", service.detail);
+    if let Some(detail) = detail(service) {
+        line += &format!(", {detail}");
     }
     line
+}
+
+/// The sum where there is one; the daemon's words where the checks below do not say it already.
+fn detail(service: &ServiceDoc) -> Option<String> {
+    let shown_below = service.checks.iter().any(phrase::failed);
+    if service.message == phrase::NOT_RUNNING && !service.detail.is_empty() {
+        Some(service.detail.clone())
+    } else if service.failure_sum > 0 {
+        Some(format!("{} of 100", service.failure_sum))
+    } else {
+        Some(service.detail.clone()).filter(|detail| !detail.is_empty() && !shown_below)
+    }
 }
 
 fn labelled(label: &str, text: &str) -> String {
@@ -55,32 +67,35 @@ fn labelled(label: &str, text: &str) -> String {
 }
 
 /// A figure, and in a column of their own the records it is made of.
-fn two(label: &str, figure: &str, records: &str) -> String {
-    String::from(labelled(label, &format!("{figure:<18}   {records}")).trim_end())
+fn figure(label: &str, figure: &str, records: &[String]) -> Vec<String> {
+    let first = records.first().map_or("", String::as_str);
+    let line = labelled(label, &format!("{figure:<18}   {first}"));
+    let others = records.iter().skip(1).map(|record| format!("{:31}{record}", ""));
+    std::iter::once(String::from(line.trim_end())).chain(others).collect()
 }
 
 fn process(service: &ServiceDoc, now: Moment) -> String {
     let mut parts: Vec<String> = service.unit.iter().cloned().collect();
     match service.pid {
         Some(pid) => parts.push(format!("pid {pid}")),
-        None if service.status == "offline" => parts.push(String::from("not running")),
+        None if service.message == phrase::NOT_RUNNING => parts.push(String::from("not running")),
         None => {}
     }
     if service.generation > 0 {
         parts.push(format!("generation {}", service.generation));
     }
+    let pending = u16::from(phrase::restart_pending(service));
+    let done = service.restarts.saturating_sub(pending);
     if let Some(started) = &service.started {
         let at = time::short(&started.at, now);
         parts.push(match started.by.as_str() {
             "adopted" => format!("adopted {at}"),
-            "giveover" if service.restarts > 0 => {
-                format!("started {at} by giveover (restart {})", service.restarts)
-            }
+            "giveover" if done > 0 => format!("started {at} by giveover (restart {done})"),
             by => format!("started {at} by {by}"),
         });
     }
     if let Some(left) = service.grace_ms.filter(|left| *left > 0) {
-        parts.push(format!("start grace for {}", span::compact(left)));
+        parts.push(format!("start grace for {}", span::short(left)));
     }
     if parts.is_empty() { String::from("none of ours: only watched") } else { parts.join(", ") }
 }
@@ -136,10 +151,24 @@ fn failure_sum(service: &ServiceDoc) -> String {
     format!("{} of 100 in {window}", service.failure_sum)
 }
 
-fn failures(service: &ServiceDoc, now: Moment) -> String {
-    let words =
-        |record: &RecordDoc| format!("{} at {}", record.cause, time::short(&record.at, now));
-    newest(&service.failures, words)
+/// `page 503 at 14:01:02`, a line for each cause, the newest last.
+fn failures(service: &ServiceDoc, now: Moment) -> Vec<String> {
+    let mut causes: Vec<(&str, Vec<String>)> = Vec::new();
+    for record in &service.failures {
+        let cause = record.cause.split(", expected ").next().unwrap_or_default();
+        let at = time::short(&record.at, now);
+        match causes.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, times)) => times.push(at),
+            None => causes.push((cause, vec![at])),
+        }
+    }
+    let words = |(cause, times): &(&str, Vec<String>)| {
+        let older = times.len().saturating_sub(NAMED);
+        let newest = times.get(older..).unwrap_or_default().join(", ");
+        let more = if older > 0 { format!(", and {older} before") } else { String::new() };
+        format!("{cause} at {newest}{more}")
+    };
+    newest(&causes, words)
 }
 
 fn restart_count(service: &ServiceDoc) -> String {
@@ -147,23 +176,20 @@ fn restart_count(service: &ServiceDoc) -> String {
     format!("{} in {window}", phrase::restarts(service))
 }
 
-fn restarts(service: &ServiceDoc, now: Moment) -> String {
-    let words = |record: &RecordDoc| {
+fn restarts(service: &ServiceDoc, now: Moment) -> Vec<String> {
+    newest(&service.restart_records, |record| {
         let at = time::short(&record.at, now);
         let forgotten = now.after(record.forgotten_in_ms).short(now);
         format!("{at} {}; forgotten {forgotten}", phrase::collapsed(&record.cause))
-    };
-    newest(&service.restart_records, words)
+    })
 }
 
-/// The newest records in words, oldest first, and how many older ones there are.
-fn newest(records: &[RecordDoc], words: impl Fn(&RecordDoc) -> String) -> String {
+/// The newest in words, oldest first, and how many older ones there are.
+fn newest<T>(records: &[T], words: impl Fn(&T) -> String) -> Vec<String> {
     let older = records.len().saturating_sub(NAMED);
-    let mut parts: Vec<String> = records.iter().skip(older).map(words).collect();
-    if older > 0 {
-        parts.insert(0, format!("{older} older"));
-    }
-    parts.join(", ")
+    let newest = records.iter().skip(older).map(words);
+    let count = (older > 0).then(|| format!("{older} older"));
+    count.into_iter().chain(newest).collect()
 }
 
 fn in_the_way(service: &ServiceDoc, now: Moment) -> Vec<String> {
@@ -260,79 +286,4 @@ fn goes_to(service: &ServiceDoc) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::sample;
-    use super::*;
-
-    #[test]
-    fn the_screen_is_the_interfaces() {
-        let expected = "\
-web   degraded for 14s, since 14:01:02   \"Service is degraded\", 50 of 100
-process   nginx.service, pid 912, generation 7, started 13:58:03 by giveover (restart 1)
-checks    page   503, expected 200 or 204     50    2 ms   14:01:02
-          site   200                           -   11 ms   14:01:02
-          cert   61 days left (observed)       -    9 ms   12:00:14
-failures  50 of 100 in 600s    page 503 at 14:01:02
-restarts  1 of 2 in 600s       13:58:02 page 503 twice; forgotten 14:08:02
-next      probe 14:01:32; if page fails again: restart 2 of 2 after 5s
-goes to   nobody: past the budget it waits, faulted, until the budget refills
-";
-        assert_eq!(screen(&sample::watched(), &sample::web(), Paint::PLAIN), expected);
-    }
-
-    fn line(service: &ServiceDoc, label: &str) -> Option<String> {
-        let text = screen(&sample::watched(), service, Paint::PLAIN);
-        text.lines().find(|line| line.starts_with(label)).map(String::from)
-    }
-
-    #[test]
-    fn a_hold_says_by_whom_until_when_and_why() {
-        let held = ServiceDoc { held: Some(sample::until("16:00:00")), ..sample::web() };
-        let expected = "held      by ops until 16:00, since 13:50:00: \"broker upgrade\"";
-        assert_eq!(line(&held, "held").as_deref(), Some(expected));
-        let next = "next      held by ops until 16:00; nothing counts until then";
-        assert!(
-            line(&held, "next").is_some_and(|line| line.ends_with("nothing counts until then"))
-        );
-        assert!(!next.is_empty());
-    }
-
-    #[test]
-    fn a_healthy_service_says_what_it_takes() {
-        let mut web = sample::web();
-        web.checks[0] = sample::check("page", "healthy", None, "200", 2);
-        let next = "next      probe 14:01:32; 50 more make a failure: restart 2 of 2 after 5s";
-        assert_eq!(line(&web, "next").as_deref(), Some(next));
-        web.failure_sum = 0;
-        web.next_delay_ms = 0;
-        let next = "next      probe 14:01:32; 100 make a failure: restart 2 of 2 at once";
-        assert_eq!(line(&web, "next").as_deref(), Some(next));
-    }
-
-    #[test]
-    fn an_empty_service_has_a_screen_too() {
-        let text = screen(&StatusDoc::default(), &ServiceDoc::default(), Paint::PLAIN);
-        assert!(text.contains("checks    none"));
-    }
-
-    #[test]
-    fn many_records_are_counted_and_no_line_is_too_wide() {
-        let mut web = sample::web();
-        let record = web.failures[0].clone();
-        web.failures = vec![record; 40];
-        web.checks[0].cause = "a very long cause ".repeat(20);
-        let text = screen(&sample::watched(), &web, Paint::PLAIN);
-        assert!(text.contains("36 older, page 503 at 14:01:02"));
-        assert!(text.lines().all(|line| wide(line) <= WIDTH), "{text}");
-    }
-
-    #[test]
-    fn where_it_goes_is_said_for_every_mode() {
-        let goes = |mode: &str, giveover: &str| {
-            goes_to(&ServiceDoc { mode: mode.into(), giveover: giveover.into(), ..sample::web() })
-        };
-        assert!(goes("soft", "command").starts_with("giveover.command"));
-        assert!(goes("restart_only", "command").starts_with("nobody: restart_only"));
-        assert!(goes("log_only", "command").starts_with("nobody: log_only"));
-    }
-}
+mod tests;

@@ -29,8 +29,6 @@ pub const LONG: Duration = Duration::from_secs(15 * 60);
 #[derive(Clone, Debug)]
 pub struct Control {
     path: PathBuf,
-    /// The person behind `sudo`, for the record.
-    sudo_user: Option<String>,
 }
 
 /// Why there is no answer.
@@ -59,8 +57,8 @@ pub enum ControlError {
 impl Control {
     /// The socket at `path`.
     #[must_use]
-    pub fn new(path: PathBuf, sudo_user: Option<String>) -> Self {
-        Self { path, sudo_user }
+    pub fn new(path: PathBuf) -> Self {
+        Self { path }
     }
 
     /// Where it is.
@@ -132,9 +130,6 @@ impl Control {
             "{method} {target} HTTP/1.1\r\nHost: giveover\r\nConnection: close\r\n\
              Accept: application/json\r\n"
         );
-        if let Some(user) = self.sudo_user.as_deref().filter(|name| super::place::is_name(name)) {
-            request += &format!("Sudo-User: {user}\r\n");
-        }
         if !body.is_empty() {
             let length = body.len();
             request += &format!("Content-Type: application/json\r\nContent-Length: {length}\r\n");
@@ -244,17 +239,17 @@ fn connect(path: &Path, deadline: Deadline) -> Result<UnixStream, ControlError> 
 
 /// An answer that says no, in its own words where it has any.
 fn refusal(status: u16, body: &[u8]) -> ControlError {
-    let words = match serde_json::from_slice::<crate::report::model::Reply>(body) {
-        Ok(reply) => reply.lines.join("\n"),
-        Err(_) => String::from_utf8_lossy(body).into_owned(),
+    let words = match serde_json::from_slice::<serde_json::Value>(body) {
+        Ok(value) => value["error"].as_str().map(String::from),
+        Err(_) => Some(String::from_utf8_lossy(body).into_owned()),
     };
-    let words: String =
-        words.chars().filter(|c| !c.is_control() || *c == '\n').take(2000).collect();
-    let words = String::from(words.trim());
-    ControlError::Status(
-        status,
-        if words.is_empty() { String::from("no reason given") } else { words },
-    )
+    let words = words.unwrap_or_default();
+    let kept = words.chars().filter(|c| !c.is_control() || *c == '\n').take(2000);
+    let words: String = kept.collect();
+    match words.trim() {
+        "" => ControlError::Status(status, String::from("no reason given")),
+        words => ControlError::Status(status, String::from(words)),
+    }
 }
 
 #[cfg(test)]
