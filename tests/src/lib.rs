@@ -14,7 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Longer than anything here takes, even on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The `giveover` program of this build, built if it is not there.
 ///
@@ -274,7 +274,7 @@ impl Daemon {
     /// They are not to be had.
     #[must_use]
     pub fn events(&self, name: &str) -> Vec<Value> {
-        let text = self.ok(&["events", name, "-n", "1000", "--json"]);
+        let text = self.ok(&["events", name, "-n", "1000", "--legacy", "--json"]);
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
