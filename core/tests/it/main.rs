@@ -2,14 +2,18 @@
 
 mod scenario;
 mod script;
+mod steps;
 
 mod accounting;
 mod death;
 mod giveover;
 mod holds;
+mod laws;
 mod methods;
 mod modes;
 mod pacing;
 mod policy;
+mod random;
 mod telling;
 mod vectors;
+mod walk;
