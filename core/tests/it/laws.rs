@@ -11,7 +11,7 @@ use giveover_core::verdict::{Verdict, decide};
 
 use crate::random::Random;
 use crate::script::{ANYTHING, CAUSE, PLAIN, Roomy, ms, roomy};
-use crate::steps::weight;
+use crate::steps::{draw, weight};
 use crate::walk::{EPOCH, Law, Seen, same, same_memory, walk};
 
 /// 1. A deadline is never stale: once it has been served, the next one is later.
@@ -30,7 +30,7 @@ impl Law for NeverStale {
 
 #[test]
 fn law_1_a_deadline_is_never_stale() {
-    walk("law 1", 100_000, |_| NeverStale);
+    walk("law 1", 100_000, draw, |_| NeverStale);
 }
 
 /// 2. Early is nothing: a timeout before the deadline changes nothing, then or later.
@@ -61,7 +61,7 @@ impl Law for EarlyIsNothing {
 
 #[test]
 fn law_2_early_is_nothing() {
-    walk("law 2", 100_000, |_| EarlyIsNothing { last: ms(EPOCH) });
+    walk("law 2", 100_000, draw, |_| EarlyIsNothing { last: ms(EPOCH) });
 }
 
 /// 3. Late is nothing: an answer with any other ticket, or a second one, changes nothing.
@@ -132,7 +132,7 @@ fn nothing_of(monitor: &Roomy, event: Event, now: Instant) -> Result<(), String>
 
 #[test]
 fn law_3_late_is_nothing() {
-    walk("law 3", 100_000, |_| LateIsNothing { turn: 0, last: ms(EPOCH) });
+    walk("law 3", 100_000, draw, |_| LateIsNothing { turn: 0, last: ms(EPOCH) });
 }
 
 /// 4. Bounded: one event never leads to more actions than there is room for. Three is what the
@@ -148,7 +148,7 @@ impl Law for Bounded {
 
 #[test]
 fn law_4_the_actions_of_an_event_are_bounded() {
-    walk("law 4", 100_000, |_| Bounded);
+    walk("law 4", 100_000, draw, |_| Bounded);
 }
 
 /// 6. Giveover is earned: below 100 in the window there is neither restart nor giveover. Kept
@@ -213,7 +213,7 @@ impl Law for Earned {
 
 #[test]
 fn law_6_giveover_and_restart_are_earned() {
-    walk("law 6", 100_000, |_| Earned { failures: Vec::new() });
+    walk("law 6", 100_000, draw, |_| Earned { failures: Vec::new() });
 }
 
 /// 7. Lost is not lenient: with records lost for want of room the verdict is never milder.
@@ -285,7 +285,7 @@ impl Law for Epoch {
 #[test]
 fn law_8_the_epoch_does_not_matter() {
     for by in [1, 86_400_000, 1 << 40] {
-        walk("law 8", 50_000, |policy| Epoch { twin: roomy(policy, ms(EPOCH + by)), by });
+        walk("law 8", 50_000, draw, |policy| Epoch { twin: roomy(policy, ms(EPOCH + by)), by });
     }
 }
 
@@ -314,7 +314,7 @@ impl Law for Clamped {
 
 #[test]
 fn law_9_time_going_back_is_clamped() {
-    walk("law 9", 100_000, |policy| Clamped {
+    walk("law 9", 100_000, draw, |policy| Clamped {
         twin: roomy(policy, ms(EPOCH)),
         went_back: 0,
         last: ms(EPOCH),

@@ -17,3 +17,4 @@ mod random;
 mod telling;
 mod vectors;
 mod walk;
+mod world;

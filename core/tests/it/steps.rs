@@ -4,7 +4,9 @@
 //! that a walk still makes sense when steps are left out of it.
 
 use giveover_core::failure::{Cause, Phase, ProbeResult};
-use giveover_core::monitor::{Event, GiveoverOutcome, Holder, RestartOutcome, Ticket};
+use giveover_core::monitor::{
+    Action, Actions, Event, GiveoverOutcome, Holder, RestartOutcome, Ticket, Waiting,
+};
 use giveover_core::policy::{Delays, Destination, FailoverMode, Limits, Policy, Scope};
 use giveover_core::time::{Instant, Span};
 use giveover_core::weight::Weight;
@@ -38,14 +40,33 @@ pub(crate) enum WrongAnswer {
     Answered(GiveoverOutcome),
 }
 
-/// The driver's clock, and the last ticket it saw.
+/// The driver's clock, the last ticket it saw, and the process that it alone can see.
 #[derive(Clone, Debug)]
 pub(crate) struct Driver {
     pub(crate) now_ms: u64,
-    pub(crate) last_ticket: u32,
+    pub(crate) alive: bool,
+    last_ticket: u32,
 }
 
 impl Driver {
+    /// Its clock says `now_ms`, and nothing runs.
+    pub(crate) fn new(now_ms: u64) -> Self {
+        Self { now_ms, alive: false, last_ticket: 0 }
+    }
+
+    /// Notes what `event` means for the process, and the tickets it led to.
+    pub(crate) fn saw(&mut self, event: Event, before: &Roomy, actions: &Actions) {
+        self.alive = lives(self.alive, event, before);
+        for action in actions {
+            if let Action::Probe { ticket }
+            | Action::Restart { ticket, .. }
+            | Action::Giveover { ticket, .. } = action
+            {
+                self.last_ticket = ticket.0;
+            }
+        }
+    }
+
     /// What `step` tells `monitor`; `None` where only time moved.
     pub(crate) fn event(&mut self, step: Step, monitor: &Roomy) -> Option<Event> {
         let ticket = |under_way: Option<Ticket>| under_way.unwrap_or(Ticket(0));
@@ -86,8 +107,52 @@ impl Driver {
     }
 }
 
-/// The next step of a walk.
-pub(crate) fn draw(random: &mut Random, monitor: &Roomy) -> Step {
+/// Whether the process lives after `event`, if it did or did not before.
+pub(crate) fn lives(alive: bool, event: Event, before: &Roomy) -> bool {
+    let restart = before.restart_under_way().map(|(ticket, _)| ticket);
+    match event {
+        Event::Begin { .. } | Event::Healed => true,
+        Event::Died { .. } | Event::Stopped => false,
+        Event::RestartDone { ticket, outcome } if restart == Some(ticket) => match outcome {
+            RestartOutcome::Started => true,
+            RestartOutcome::StartFailed(_) => false,
+            RestartOutcome::StopFailed(_) | RestartOutcome::Invalid(_) => alive,
+        },
+        Event::GiveoverDone { ticket, outcome } if before.giveover_under_way() == Some(ticket) => {
+            let stopped = matches!(
+                outcome,
+                GiveoverOutcome::Aborted { stopped: true, .. } | GiveoverOutcome::Unproven
+            );
+            alive && !stopped
+        }
+        _ => alive,
+    }
+}
+
+/// What a driver does, with an operator who does whatever comes to mind.
+pub(crate) fn plausible(random: &mut Random, monitor: &Roomy, driver: &Driver) -> Step {
+    let ended = matches!(monitor.waiting_for(), Waiting::Ended(_) | Waiting::GivenOver);
+    match random.below(100) {
+        0..=54 => answer(random, monitor),
+        55..=69 => Step::Due,
+        70..=74 => Step::Wait(wait(random)),
+        75..=80 if driver.alive => Step::Event(Event::Died { cause: Cause::new(Phase::Died, 1) }),
+        81..=84 => Step::Event(Event::Hold(random.pick(&Holder::ALL))),
+        85..=93 => Step::Event(Event::Release(random.pick(&Holder::ALL))),
+        94 => Step::Event(Event::SetPolicy(policy(random))),
+        95 => Step::Event(random.pick(&[Event::Restart, Event::Giveover, Event::Clear])),
+        96 => Step::Event(random.pick(&[Event::Stopped, Event::End])),
+        97 if !ended => Step::Event(Event::Healed),
+        _ if ended => Step::Event(Event::Begin {
+            first: Span::from_millis(random.pick(&[0, 1, 500, 30_000])),
+            started: random.percent(50),
+        }),
+        _ => Step::Due,
+    }
+}
+
+/// What a driver does, and what it must never do.
+pub(crate) fn draw(random: &mut Random, monitor: &Roomy, _: &Driver) -> Step {
     match random.below(100) {
         0..=39 => answer(random, monitor),
         40..=59 => Step::Due,

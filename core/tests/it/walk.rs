@@ -3,13 +3,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use giveover_core::monitor::{Action, Actions, Event};
+use giveover_core::monitor::{Actions, Event};
 use giveover_core::policy::Policy;
 use giveover_core::time::Instant;
 
 use crate::random::Random;
 use crate::script::{Roomy, ms, roomy};
-use crate::steps::{Driver, Step, draw, policy};
+use crate::steps::{Driver, Step, policy};
 
 /// Where walks begin: late enough that time can go back, and that nothing is near zero.
 pub(crate) const EPOCH: u64 = 4_000_000_000;
@@ -33,9 +33,12 @@ pub(crate) trait Law {
     fn watch(&mut self, seen: &Seen<'_>) -> Result<(), String>;
 }
 
+/// Names the next step of a walk.
+pub(crate) type Draw = fn(&mut Random, &Roomy, &Driver) -> Step;
+
 /// Takes walks until `events` events have been fed, each under fresh laws from `laws`; prints
 /// how many there were. `GIVEOVER_WALK` multiplies the number, for long runs at night.
-pub(crate) fn walk<L: Law>(name: &str, events: u64, laws: impl Fn(Policy) -> L) {
+pub(crate) fn walk<L: Law>(name: &str, events: u64, draw: Draw, laws: impl Fn(Policy) -> L) {
     let times = std::env::var("GIVEOVER_WALK").ok().and_then(|times| times.parse().ok());
     let wanted = events * times.unwrap_or(1);
     let (mut fed, mut seed) = (0, 0);
@@ -43,9 +46,9 @@ pub(crate) fn walk<L: Law>(name: &str, events: u64, laws: impl Fn(Policy) -> L) 
         let mut random = Random::new(seed);
         let first = policy(&mut random);
         let mut steps = Vec::with_capacity(STEPS);
-        let next = |monitor: &Roomy, steps: &mut Vec<Step>| {
+        let next = |monitor: &Roomy, driver: &Driver, steps: &mut Vec<Step>| {
             (steps.len() < STEPS).then(|| {
-                steps.push(draw(&mut random, monitor));
+                steps.push(draw(&mut random, monitor, driver));
                 steps[steps.len() - 1]
             })
         };
@@ -67,20 +70,20 @@ fn take<L: Law>(
     policy: Policy,
     law: &mut L,
     steps: &mut Vec<Step>,
-    mut next: impl FnMut(&Roomy, &mut Vec<Step>) -> Option<Step>,
+    mut next: impl FnMut(&Roomy, &Driver, &mut Vec<Step>) -> Option<Step>,
 ) -> Result<u64, String> {
     let mut walk = || {
         let mut monitor = roomy(policy, ms(EPOCH));
-        let mut driver = Driver { now_ms: EPOCH, last_ticket: 0 };
+        let mut driver = Driver::new(EPOCH);
         let (mut latest, mut fed) = (ms(EPOCH), 0);
-        while let Some(step) = next(&monitor, steps) {
+        while let Some(step) = next(&monitor, &driver, steps) {
             let Some(event) = driver.event(step, &monitor) else { continue };
             let before = monitor.clone();
             let now = ms(driver.now_ms);
             latest = latest.max(now);
             let actions = monitor.handle(event, now);
             fed += 1;
-            note_tickets(&actions, &mut driver);
+            driver.saw(event, &before, &actions);
             law.watch(&Seen {
                 before: &before,
                 event,
@@ -93,17 +96,6 @@ fn take<L: Law>(
         Ok(fed)
     };
     catch_unwind(AssertUnwindSafe(&mut walk)).unwrap_or_else(|_| Err("it panicked".into()))
-}
-
-fn note_tickets(actions: &Actions, driver: &mut Driver) {
-    for action in actions {
-        if let Action::Probe { ticket }
-        | Action::Restart { ticket, .. }
-        | Action::Giveover { ticket, .. } = action
-        {
-            driver.last_ticket = ticket.0;
-        }
-    }
 }
 
 /// Leaves out ever smaller runs of steps as long as some law still breaks.
@@ -120,7 +112,7 @@ fn shrink<L: Law>(
             let mut fewer = steps.clone();
             fewer.drain(from..(from + run).min(steps.len()));
             let mut left = fewer.iter().copied();
-            let next = |_: &Roomy, _: &mut Vec<Step>| left.next();
+            let next = |_: &Roomy, _: &Driver, _: &mut Vec<Step>| left.next();
             match take(policy, &mut laws(policy), &mut Vec::new(), next) {
                 Ok(_) => from += run,
                 Err(still) => (steps, why) = (fewer, still),
@@ -152,6 +144,7 @@ pub(crate) fn same_memory(one: &Roomy, other: &Roomy) -> bool {
 /// The walk finds a law that does not hold, and tells it in few steps.
 #[test]
 fn a_broken_law_is_found_and_told_in_few_steps() {
+    use crate::steps::draw;
     struct NeverThreeRestarts;
     impl Law for NeverThreeRestarts {
         fn watch(&mut self, seen: &Seen<'_>) -> Result<(), String> {
@@ -159,7 +152,7 @@ fn a_broken_law_is_found_and_told_in_few_steps() {
             if restarts < 3 { Ok(()) } else { Err(format!("{restarts} restarts")) }
         }
     }
-    let told = catch_unwind(|| walk("never three restarts", 100_000, |_| NeverThreeRestarts))
+    let told = catch_unwind(|| walk("never three restarts", 100_000, draw, |_| NeverThreeRestarts))
         .expect_err("there are three sooner or later");
     let told = told.downcast_ref::<String>().expect("words");
     assert!(told.contains("3 restarts"), "{told}");
