@@ -5,7 +5,7 @@
 
 use giveover_core::failure::{Cause, Phase, ProbeResult};
 use giveover_core::monitor::{
-    Action, Actions, Event, GiveoverOutcome, Holder, RestartOutcome, Ticket, Waiting,
+    Action, Actions, Event, GiveoverOutcome, Holder, RestartOutcome, Status, Ticket, Waiting,
 };
 use giveover_core::policy::{Delays, Destination, FailoverMode, Limits, Policy, Scope};
 use giveover_core::time::{Instant, Span};
@@ -179,7 +179,13 @@ fn answer(random: &mut Random, monitor: &Roomy) -> Step {
     if monitor.restart_under_way().is_some() {
         Step::Restarted(restarted(random))
     } else if monitor.giveover_under_way().is_some() && random.percent(70) {
-        Step::Answered(answered(random))
+        // What has been stopped for a giveover is stopped.
+        match (answered(random), monitor.status()) {
+            (GiveoverOutcome::Aborted { cause, .. }, Status::Offline) => {
+                Step::Answered(GiveoverOutcome::Aborted { stopped: true, cause })
+            }
+            (outcome, _) => Step::Answered(outcome),
+        }
     } else if monitor.probe_under_way().is_some() {
         Step::Probed(probed(random))
     } else {

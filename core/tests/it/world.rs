@@ -251,7 +251,8 @@ fn healing(mut monitor: Roomy, mut now: Instant) -> Result<(), String> {
     for holder in Holder::ALL {
         let _ = monitor.handle(Event::Release(holder), now);
     }
-    for _ in 0..20_000 {
+    // A budget may have to free first; no board answers more often than five times a second.
+    for _ in 0..50_000 {
         let event = if let Some(ticket) = monitor.giveover_under_way() {
             Event::GiveoverDone { ticket, outcome: GiveoverOutcome::Denied }
         } else if let Some((ticket, _)) = monitor.restart_under_way() {
