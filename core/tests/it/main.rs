@@ -1,5 +1,6 @@
 //! The core from outside: scripts for each rule, the vectors, the laws, the models.
 
+mod same;
 mod scenario;
 mod script;
 mod steps;
@@ -10,6 +11,7 @@ mod giveover;
 mod holds;
 mod laws;
 mod methods;
+mod model;
 mod modes;
 mod pacing;
 mod policy;
