@@ -1,5 +1,9 @@
 //! The core from outside: scripts for each rule, the vectors, the laws, the models.
 
+#[cfg(feature = "record")]
+mod record;
+#[cfg(feature = "record")]
+mod replay;
 mod same;
 mod scenario;
 mod script;
@@ -7,6 +11,10 @@ mod steps;
 
 mod accounting;
 mod death;
+#[cfg(feature = "record")]
+mod frozen;
+#[cfg(feature = "record")]
+mod frozen_standing;
 mod giveover;
 mod holds;
 mod laws;
