@@ -67,13 +67,17 @@ fn a_ring_is_a_deque_that_is_cut() {
             let mut ring = Ring::new(vec![0; capacity]);
             let mut model = RingModel::default();
             for item in 1..400 {
-                match random.below(12) {
+                match random.below(14) {
                     0..=6 => assert_eq!(ring.push(item), model.push(item, capacity)),
                     7..=8 => assert_eq!(ring.pop_oldest(), model.items.pop_front()),
                     9 => assert_eq!(ring.pop_newest(), model.pop_newest()),
-                    10 => {
+                    10..=11 => {
                         ring.clear();
                         model.clear();
+                    }
+                    12 if item % 3 == 0 => {
+                        ring.pop_all();
+                        model.items.clear();
                     }
                     _ => {
                         // Over and back through larger storage: nothing is lost.
