@@ -14,7 +14,7 @@ use crate::script::{ANYTHING, CAUSE, PLAIN, Roomy, ms, roomy};
 use crate::steps::{draw, weight};
 use crate::walk::{EPOCH, Law, Seen, same, same_memory, walk};
 
-/// 1. A deadline is never stale: once it has been served, the next one is later.
+/// Law 1. A deadline is never stale: once it has been served, the next one is later.
 struct NeverStale;
 
 impl Law for NeverStale {
@@ -33,7 +33,7 @@ fn law_1_a_deadline_is_never_stale() {
     walk("law 1", 100_000, draw, |_| NeverStale);
 }
 
-/// 2. Early is nothing: a timeout before the deadline changes nothing, then or later.
+/// Law 2. Early is nothing: a timeout before the deadline changes nothing, then or later.
 struct EarlyIsNothing {
     last: Instant,
 }
@@ -64,7 +64,7 @@ fn law_2_early_is_nothing() {
     walk("law 2", 100_000, draw, |_| EarlyIsNothing { last: ms(EPOCH) });
 }
 
-/// 3. Late is nothing: an answer with any other ticket, or a second one, changes nothing.
+/// Law 3. Late is nothing: an answer with any other ticket, or a second one, changes nothing.
 struct LateIsNothing {
     turn: usize,
     last: Instant,
@@ -135,7 +135,7 @@ fn law_3_late_is_nothing() {
     walk("law 3", 100_000, draw, |_| LateIsNothing { turn: 0, last: ms(EPOCH) });
 }
 
-/// 4. Bounded: one event never leads to more actions than there is room for. Three is what the
+/// Law 4. Bounded: one event never leads to more actions than there is room for. Three is what the
 /// walks find, and one more is kept; a list that overflows panics, which breaks every law.
 struct Bounded;
 
@@ -151,7 +151,7 @@ fn law_4_the_actions_of_an_event_are_bounded() {
     walk("law 4", 100_000, draw, |_| Bounded);
 }
 
-/// 6. Giveover is earned: below 100 in the window there is neither restart nor giveover. Kept
+/// Law 6. Giveover is earned: below 100 in the window there is neither restart nor giveover. Kept
 /// beside the monitor is every failure it was told of, whether it counted or not: if even their
 /// sum is below 100, and the process lives, there was no failure event.
 struct Earned {
@@ -216,7 +216,7 @@ fn law_6_giveover_and_restart_are_earned() {
     walk("law 6", 100_000, draw, |_| Earned { failures: Vec::new() });
 }
 
-/// 7. Lost is not lenient: with records lost for want of room the verdict is never milder.
+/// Law 7. Lost is not lenient: with records lost for want of room the verdict is never milder.
 #[test]
 fn law_7_lost_is_not_lenient() {
     let severity = |verdict| match verdict {
@@ -264,7 +264,7 @@ fn law_7_lost_is_not_lenient() {
     println!("law 7: {events} events");
 }
 
-/// 8. The epoch does not matter: with every instant moved, the same actions.
+/// Law 8. The epoch does not matter: with every instant moved, the same actions.
 struct Epoch {
     twin: Roomy,
     by: u64,
@@ -289,7 +289,7 @@ fn law_8_the_epoch_does_not_matter() {
     }
 }
 
-/// 9. Time going back is clamped: decided as at the latest time seen.
+/// Law 9. Time going back is clamped: decided as at the latest time seen.
 struct Clamped {
     twin: Roomy,
     went_back: u32,

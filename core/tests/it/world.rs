@@ -181,7 +181,7 @@ impl Law for GiveoverReachable {
         let interval = limits.thorough_probe_interval.as_millis();
         let cycle = limits.start_grace.as_millis() + interval + 1_000;
         let fits = limits.retry_interval.as_millis() >= u32::from(count) * (longest + cycle);
-        if !self.turn.is_multiple_of(8) || !fits || !at_work(seen.after) {
+        if self.turn % 8 != 0 || !fits || !at_work(seen.after) {
             return Ok(());
         }
         let restarts = failing(seen.after.clone(), seen.latest)?;
@@ -239,7 +239,7 @@ impl Law for Settles {
         let denial_restarts = seen.after.policy().gives_over() && elsewhere;
         let restarts = limits.failover_mode != FailoverMode::LogOnly
             && (limits.retry_count != Some(0) || denial_restarts);
-        let skip = !self.turn.is_multiple_of(16) || !at_work(seen.after);
+        let skip = self.turn % 16 != 0 || !at_work(seen.after);
         if skip || (seen.after.is_dead() && !restarts) {
             return Ok(());
         }
