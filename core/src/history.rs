@@ -67,9 +67,13 @@ impl<F: FailureSlots, R: InstantSlots> History<F, R> {
         }
     }
 
-    /// Drops what is older than `window` at `now`. Amortised O(1) for each record ever added.
+    /// Drops what is older than `window` at `now`. Amortised O(1) for each record ever added, and
+    /// O(1) where all of it is.
     pub fn age(&mut self, now: Instant, window: Span) {
         let window = u64::from(window.as_millis());
+        if self.failures.newest().is_some_and(|newest| now.since(newest.at) > window) {
+            self.failures.pop_all();
+        }
         while let Some(oldest) = self.failures.oldest() {
             if now.since(oldest.at) <= window {
                 break;

@@ -87,6 +87,15 @@ impl<T: Copy, S: AsRef<[T]> + AsMut<[T]>> Ring<T, S> {
         Some(oldest)
     }
 
+    /// Takes all items: as if each oldest had been taken, at once.
+    pub fn pop_all(&mut self) {
+        self.head = self.position(self.len) as u16;
+        if self.cleared > 0 {
+            self.gap += self.len;
+        }
+        self.len = 0;
+    }
+
     /// Takes the newest item.
     pub fn pop_newest(&mut self) -> Option<T> {
         let newest = self.newest()?;

@@ -1,2 +1,17 @@
+//! Firmware library of the Giveover watchdog board: what every board does alike.
+//!
+//! The board runs the decision core on one more service, its host; *restart* is a pulse of the
+//! host's reset line. This library is host code as much as board code: it knows no registers,
+//! and everything in it is tested where it is compiled.
+//!
+//! - [`tick`]: milliseconds that never wrap, from a hardware counter that does.
+//! - [`mod@line`]: the reset line, which is released in every state but one, and in that one for a
+//!   second at most.
+//!
+//! What it leaves to board support: pins, the periodic timer, and calling
+//! [`line::ResetLine::release`] from the handlers of faults and panics.
 #![no_std]
-//! Firmware library of the Giveover watchdog board.
+#![forbid(unsafe_code)]
+
+pub mod line;
+pub mod tick;

@@ -76,12 +76,11 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
 
     /// R10: the process ended. At once a complete failure, once for each outage.
     pub(super) fn on_died(&mut self, cause: Cause, now: Instant, actions: &mut Actions) {
-        match self.standing.pursuit {
-            Pursuit::GivenOver { .. } | Pursuit::Ended(_) => return,
-            _ if self.standing.dead => return,
-            _ => {}
+        if self.standing.dead || matches!(self.standing.pursuit, Pursuit::Ended(_)) {
+            return;
         }
-        // In a restart it is the old instance, before the stop: only a start makes up for it.
+        // In a restart or a giveover it is the old instance, before the stop: only a start makes
+        // up for it.
         self.standing.dead = true;
         self.standing.death = cause;
         self.standing.unmeasured_since = None;

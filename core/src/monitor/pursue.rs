@@ -47,6 +47,11 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.last_start = Some(now);
     }
 
+    /// `at`, or later where the last start is too near (R13).
+    fn apart(&self, at: Instant) -> Instant {
+        self.standing.last_start.map_or(at, |last| at.max(last.after(START_DISTANCE)))
+    }
+
     /// The place in the list of restart delays. After a denial it does not fall until a
     /// healthy cycle, or a service that only ever fails would be restarted ever faster.
     pub(super) fn delay_index(&self) -> u16 {
@@ -71,10 +76,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             self.standing.status = Status::Degraded;
         }
         self.standing.generation = self.standing.generation.wrapping_add(1);
-        let mut at = now.after(wait);
-        if let Some(last) = self.standing.last_start {
-            at = at.max(last.after(START_DISTANCE));
-        }
+        let at = self.apart(now.after(wait));
         if at <= now {
             self.begin_restart(origin, now, actions);
             return;
@@ -171,13 +173,17 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     fn stop_failed(&mut self, origin: Origin, cause: Cause, now: Instant, actions: &mut Actions) {
         self.standing.status = Status::Faulted;
         self.standing.cycle = Cycle::Still;
-        self.standing.pursuit = Pursuit::Unstopped { at: now.after(self.interval()), origin };
+        let at = self.apart(now.after(self.interval()));
+        self.standing.pursuit = Pursuit::Unstopped { at, origin };
         if self.standing.blocked() {
             self.call_off();
             self.sleep(now);
-        } else if self.policy.limits().failover_mode == FailoverMode::Hard {
+            return;
+        }
+        if self.policy.limits().failover_mode == FailoverMode::Hard {
             actions.push(Action::Reset { cause });
         }
+        self.call_off_what_is_ruled_out(now, actions); // the limits may have changed meanwhile
     }
 
     /// R5: asks for giveover, and probes nothing before there is an answer.

@@ -1,6 +1,6 @@
 //! R8 and R9: the answers to a request for giveover.
 
-use giveover_core::monitor::{Event, Status, Waiting};
+use giveover_core::monitor::{Event, Holder, Status, Waiting};
 use giveover_core::policy::{Delays, FailoverMode, Limits};
 use giveover_core::time::Span;
 
@@ -17,7 +17,6 @@ fn granted_ends_the_monitor_and_the_service_is_offline_once_stopped() {
     script.at(1_000, GRANTED, "");
     assert_eq!(script.monitor.waiting_for(), Waiting::GivenOver);
     assert_eq!(script.monitor.poll_timeout(), None);
-    script.at(2_000, Died, ""); // that is the stop
     script.at(3_000, Feed(Event::Stopped), "offline");
     script.at(9_000_000, Tick, "");
 }
@@ -72,6 +71,19 @@ fn a_granted_giveover_that_could_not_stop_it_is_a_stop_that_failed() {
     }
 }
 
+/// R8, R10: it ended by itself before it could be stopped, and then could not be proven gone.
+#[test]
+fn a_death_during_a_giveover_is_known_when_it_is_aborted() {
+    let mut script = Script::new(AT_ONCE);
+    script.at(0, Probe(100), "giveover, faulted");
+    script.at(1_000, GRANTED, "");
+    script.at(2_000, Died, "faulted (not running)");
+    script.at(3_000, ABORTED_RUNNING, "");
+    script.at(4_000, hold(Holder::Operator), "");
+    assert_eq!(script.monitor.waiting_for(), Waiting::Release);
+    script.at(5_000, release(Holder::Operator), "giveover");
+}
+
 /// R8: an answer can also be the whole story at once.
 #[test]
 fn an_answer_may_be_that_it_was_aborted() {
@@ -90,7 +102,6 @@ fn a_giveover_that_ended_unproven_is_held() {
     script.at(1_000, GRANTED, "");
     script.at(9_000, UNPROVEN, "faulted (not running)");
     assert_eq!(script.monitor.waiting_for(), Waiting::Release);
-    script.at(9_000_000, Died, "");
     script.at(9_000_000, BEGIN, "faulted");
     script.at(9_030_000, Probe(0), "ok");
     script.at(9_060_000, Probe(100), "giveover, faulted");

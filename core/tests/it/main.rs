@@ -1,15 +1,30 @@
 //! The core from outside: scripts for each rule, the vectors, the laws, the models.
 
+#[cfg(feature = "record")]
+mod record;
+#[cfg(feature = "record")]
+mod replay;
+mod same;
 mod scenario;
 mod script;
+mod steps;
 
 mod accounting;
 mod death;
+#[cfg(feature = "record")]
+mod frozen;
+#[cfg(feature = "record")]
+mod frozen_standing;
 mod giveover;
 mod holds;
+mod laws;
 mod methods;
+mod model;
 mod modes;
 mod pacing;
 mod policy;
+mod random;
 mod telling;
 mod vectors;
+mod walk;
+mod world;

@@ -144,6 +144,17 @@ fn changing_the_mode_leaves_a_persons_wish_alone() {
     assert_eq!(script.monitor.waiting_for(), Waiting::GivenOver);
 }
 
+/// R11 beside R19: the restart was being carried out when the mode changed, and its stop failed.
+#[test]
+fn a_stop_that_fails_after_a_change_to_log_only_is_not_tried_again() {
+    let mut script = Script::new(PLAIN);
+    script.at(0, Probe(100), "restart, degraded");
+    script.at(1_000, set(LOG_ONLY, ANYTHING), "");
+    script.at(2_000, StopFails, "faulted");
+    script.at(31_999, Tick, "");
+    script.at(32_000, Probe(100), "log");
+}
+
 /// R11 beside R19: a request that nobody may answer with yes any more is withdrawn.
 #[test]
 fn changing_to_restart_only_withdraws_a_request() {
