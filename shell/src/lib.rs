@@ -1,5 +1,7 @@
 //! Service fault monitor for Linux: probes, budgeted restarts, giveover.
 
 pub mod check;
+pub mod clock;
 pub mod config;
+pub mod machine;
 pub mod reactor;
