@@ -163,15 +163,17 @@ impl Anchors {
     /// No more are kept; what is older is told by the oldest of them.
     pub const MOST: usize = 16;
 
-    /// Adds the newest. One of the same point replaces the one before.
+    /// Adds one in its place. One of the same point is replaced; past [`Anchors::MOST`] the
+    /// oldest goes.
     pub fn add(&mut self, anchor: Anchor) {
-        if self.0.back().is_some_and(|last| last.at == anchor.at) {
-            self.0.pop_back();
+        let place = self.0.partition_point(|other| other.at < anchor.at);
+        match self.0.get_mut(place) {
+            Some(same) if same.at == anchor.at => *same = anchor,
+            _ => self.0.insert(place, anchor),
         }
-        if self.0.len() == Self::MOST {
+        if self.0.len() > Self::MOST {
             self.0.pop_front();
         }
-        self.0.push_back(anchor);
     }
 
     /// What the wall clock showed at `at`: counted from the last anchor before it, or back from

@@ -3,5 +3,6 @@
 pub mod check;
 pub mod clock;
 pub mod config;
+pub mod journal;
 pub mod machine;
 pub mod reactor;

@@ -59,7 +59,10 @@ fn moved(history: &BoxedHistory, capacity: Capacity) -> BoxedHistory {
     history.moved_to(failures, restarts, starts)
 }
 
-fn blanks(capacity: Capacity) -> (Box<[Failure]>, Box<[Instant]>, Box<[Instant]>) {
+/// Storage of a history: failures, restarts, starts.
+type Slots = (Box<[Failure]>, Box<[Instant]>, Box<[Instant]>);
+
+fn blanks(capacity: Capacity) -> Slots {
     let instants = |count: u16| vec![Instant::default(); usize::from(count)].into_boxed_slice();
     let failures = vec![Failure::BLANK; usize::from(capacity.failures)].into_boxed_slice();
     (failures, instants(capacity.restarts), instants(capacity.starts))

@@ -1,0 +1,351 @@
+//! What the notes of a journal come to: everything a run must know besides the machines.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use giveover_core::arbiter::Node;
+use giveover_core::monitor::{Event, Holder, Ticket};
+use giveover_core::record::{Body, Entry};
+use giveover_core::time::Instant;
+
+use super::note::{Hold, HostBudget, Note, Process, Run, Stage};
+use crate::clock::{Anchor, Anchors, Previous};
+
+/// The sum of all notes. The writer keeps one, and recovery comes to the same by reading.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    run: Option<(Instant, Run)>,
+    ended: bool,
+    last: Instant,
+    anchors: Anchors,
+    services: BTreeMap<u32, Service>,
+    actions: VecDeque<Instant>,
+    resets: VecDeque<Instant>,
+    next: u32,
+}
+
+/// What is noted about one service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Service {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its main process, while it runs.
+    pub process: Option<Process>,
+    more: Option<Box<More>>,
+}
+
+/// What few services have, apart, so that many stay small.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct More {
+    hold: Option<(Instant, Hold)>,
+    stage: Option<(Instant, Ticket, Stage)>,
+    gave_over: Vec<(Node, Instant)>,
+}
+
+impl Service {
+    /// The person's hold, and since when.
+    #[must_use]
+    pub fn hold(&self) -> Option<(Instant, &Hold)> {
+        let (since, hold) = self.more.as_ref()?.hold.as_ref()?;
+        Some((*since, hold))
+    }
+
+    /// How far the restart or giveover of this ticket has come.
+    #[must_use]
+    pub fn stage(&self) -> Option<(Ticket, Stage)> {
+        let (_, ticket, stage) = self.more.as_ref()?.stage?;
+        Some((ticket, stage))
+    }
+
+    /// Which nodes gave the service over, and when.
+    #[must_use]
+    pub fn gave_over(&self) -> &[(Node, Instant)] {
+        self.more.as_ref().map_or(&[], |more| &more.gave_over)
+    }
+
+    fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
+
+    fn tidy(&mut self) {
+        if self.more.as_ref().is_some_and(|more| **more == More::default()) {
+            self.more = None;
+        }
+    }
+}
+
+impl Ledger {
+    /// No budget of the host is larger.
+    const MOST_CHARGES: usize = 1000;
+    /// Nodes of a group that are remembered to have given it over.
+    const MOST_NODES: usize = 8;
+
+    /// The last run, and when it began.
+    #[must_use]
+    pub fn run(&self) -> Option<(Instant, &Run)> {
+        self.run.as_ref().map(|(at, run)| (*at, run))
+    }
+
+    /// Whether the last run ended because it was told to.
+    #[must_use]
+    pub const fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// The last instant written down.
+    #[must_use]
+    pub const fn last(&self) -> Instant {
+        self.last
+    }
+
+    /// How the last run left the time line, to carry it on.
+    #[must_use]
+    pub fn previous(&self) -> Option<Previous> {
+        let (_, run) = self.run.as_ref()?;
+        Some(Previous { boot: run.boot, offset_ms: run.offset_ms, last: self.last })
+    }
+
+    /// What the wall clock showed when.
+    #[must_use]
+    pub const fn anchors(&self) -> &Anchors {
+        &self.anchors
+    }
+
+    /// The services by their numbers.
+    pub fn services(&self) -> impl Iterator<Item = (u32, &Service)> + '_ {
+        self.services.iter().map(|(number, service)| (*number, service))
+    }
+
+    /// The service of this number.
+    #[must_use]
+    pub fn service(&self, number: u32) -> Option<&Service> {
+        self.services.get(&number)
+    }
+
+    /// What was charged to a budget of the host, oldest first.
+    pub fn charges(&self, budget: HostBudget) -> impl Iterator<Item = Instant> + '_ {
+        match budget {
+            HostBudget::Actions => self.actions.iter().copied(),
+            HostBudget::Resets => self.resets.iter().copied(),
+        }
+    }
+
+    /// A number no machine has had.
+    pub(super) const fn free_number(&self) -> u32 {
+        self.next
+    }
+
+    /// Takes in a note.
+    pub(super) fn take_note(&mut self, at: Instant, note: &Note) {
+        self.last = self.last.max(at);
+        match note {
+            Note::Run(run) => {
+                self.anchors.add(Anchor { at, wall_ms: run.wall_ms });
+                self.run = Some((at, run.clone()));
+                self.ended = false;
+            }
+            Note::Ended => self.ended = true,
+            Note::Wall { wall_ms } => self.anchors.add(Anchor { at, wall_ms: *wall_ms }),
+            Note::Named { machine, name } => self.named(*machine, name),
+            Note::Gone { machine } => {
+                self.services.remove(machine);
+            }
+            Note::Held { machine, hold } => {
+                self.with(*machine, |service| service.more().hold = Some((at, hold.clone())));
+            }
+            Note::Process { machine, process } => {
+                self.with(*machine, |service| service.process = Some(*process));
+            }
+            Note::Stage { machine, ticket, stage } => {
+                self.with(*machine, |service| service.more().stage = Some((at, *ticket, *stage)));
+            }
+            Note::Charged { budget } => self.charged(*budget, at),
+            Note::GaveOver { machine, from } => self.gave_over(*machine, *from, at),
+            Note::ForgotGiveovers { machine } => {
+                self.with(*machine, |service| service.more().gave_over.clear());
+            }
+            // told to people, and nothing follows from it
+            Note::Asked { .. } | Note::Text { .. } | Note::Lost { .. } | Note::SetAside { .. } => {}
+        }
+    }
+
+    /// Takes in what an entry of a machine ends of the notes about it.
+    pub(super) fn take_entry(&mut self, entry: &Entry) {
+        self.last = self.last.max(entry.at);
+        self.next = self.next.max(entry.machine.saturating_add(1));
+        let Body::Event(event) = entry.body else { return };
+        match event {
+            Event::Release(Holder::Operator) => {
+                self.with(entry.machine, |service| service.more().hold = None);
+            }
+            Event::RestartDone { ticket, .. } | Event::GiveoverDone { ticket, .. } => {
+                self.with(entry.machine, |service| {
+                    let more = service.more();
+                    more.stage = more.stage.filter(|(_, noted, _)| *noted != ticket);
+                });
+            }
+            Event::Died { .. } | Event::Stopped => {
+                self.with(entry.machine, |service| service.process = None);
+            }
+            _ => {} // everything else leaves the notes as they are
+        }
+    }
+
+    /// The notes that come to this ledger again, each with its time: a snapshot of it.
+    pub(super) fn notes(&self) -> Vec<(Instant, Note)> {
+        let mut notes = Vec::new();
+        notes.extend(self.run.iter().map(|(at, run)| (*at, Note::Run(run.clone()))));
+        for Anchor { at, wall_ms } in self.anchors.iter() {
+            notes.push((at, Note::Wall { wall_ms }));
+        }
+        notes.extend(self.ended.then_some((self.last, Note::Ended)));
+        for (budget, charges) in
+            [(HostBudget::Actions, &self.actions), (HostBudget::Resets, &self.resets)]
+        {
+            notes.extend(charges.iter().map(|at| (*at, Note::Charged { budget })));
+        }
+        for (machine, service) in &self.services {
+            service_notes(*machine, service, self.last, &mut notes);
+        }
+        notes
+    }
+
+    fn named(&mut self, machine: u32, name: &str) {
+        self.next = self.next.max(machine.saturating_add(1));
+        self.services.entry(machine).or_default().name = name.into();
+    }
+
+    fn with(&mut self, machine: u32, change: impl FnOnce(&mut Service)) {
+        if let Some(service) = self.services.get_mut(&machine) {
+            change(service);
+            service.tidy();
+        }
+    }
+
+    fn charged(&mut self, budget: HostBudget, at: Instant) {
+        let charges = match budget {
+            HostBudget::Actions => &mut self.actions,
+            HostBudget::Resets => &mut self.resets,
+        };
+        if charges.len() == Self::MOST_CHARGES {
+            charges.pop_front();
+        }
+        charges.push_back(at);
+    }
+
+    fn gave_over(&mut self, machine: u32, from: Node, at: Instant) {
+        self.with(machine, |service| {
+            let stamps = &mut service.more().gave_over;
+            stamps.retain(|(node, _)| *node != from);
+            if stamps.len() == Self::MOST_NODES {
+                stamps.remove(0);
+            }
+            stamps.push((from, at));
+        });
+    }
+}
+
+fn service_notes(machine: u32, service: &Service, last: Instant, notes: &mut Vec<(Instant, Note)>) {
+    notes.push((last, Note::Named { machine, name: service.name.clone() }));
+    let process = service.process.map(|process| Note::Process { machine, process });
+    notes.extend(process.map(|note| (last, note)));
+    let Some(more) = &service.more else { return };
+    if let Some((at, hold)) = &more.hold {
+        notes.push((*at, Note::Held { machine, hold: hold.clone() }));
+    }
+    if let Some((at, ticket, stage)) = more.stage {
+        notes.push((at, Note::Stage { machine, ticket, stage }));
+    }
+    let stamps = more.gave_over.iter();
+    notes.extend(stamps.map(|(from, at)| (*at, Note::GaveOver { machine, from: *from })));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use giveover_core::failure::{Cause, Phase};
+    use giveover_core::monitor::RestartOutcome;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn event(ms: u64, machine: u32, event: Event) -> Entry {
+        Entry { at: at(ms), machine, body: Body::Event(event) }
+    }
+
+    fn full() -> Ledger {
+        let mut ledger = Ledger::default();
+        let run = Run { version: "1".into(), pid: 7, boot: None, offset_ms: -3, wall_ms: 9_000 };
+        let hold = Hold { who: "ops".into(), why: "upgrade".into(), until: Some(at(99)) };
+        let process = Process { pid: 5, start_time: 6, boot: None };
+        let notes = [
+            Note::Run(run),
+            Note::Named { machine: 0, name: "web".into() },
+            Note::Named { machine: 4, name: "db".into() },
+            Note::Held { machine: 4, hold },
+            Note::Process { machine: 0, process },
+            Note::Stage { machine: 0, ticket: Ticket(3), stage: Stage::Stopping },
+            Note::Charged { budget: HostBudget::Actions },
+            Note::Charged { budget: HostBudget::Resets },
+            Note::GaveOver { machine: 4, from: Node(1) },
+            Note::Wall { wall_ms: 70_000 },
+        ];
+        for (place, note) in notes.iter().enumerate() {
+            ledger.take_note(at(place as u64), note);
+        }
+        ledger
+    }
+
+    #[test]
+    fn a_snapshot_of_a_ledger_comes_to_the_same_ledger() {
+        let mut ledger = full();
+        for _ in 0..2 {
+            let mut again = Ledger::default();
+            ledger.notes().iter().for_each(|(at, note)| again.take_note(*at, note));
+            assert_eq!(again, ledger);
+            ledger.take_note(at(500), &Note::Ended);
+        }
+    }
+
+    #[test]
+    fn entries_end_what_they_answer() {
+        let mut ledger = full();
+        ledger.take_entry(&event(20, 4, Event::Release(Holder::Need)));
+        assert!(ledger.service(4).is_some_and(|service| service.hold().is_some()));
+        ledger.take_entry(&event(21, 4, Event::Release(Holder::Operator)));
+        assert!(ledger.service(4).is_some_and(|service| service.hold().is_none()));
+        let done = |ticket| Event::RestartDone { ticket, outcome: RestartOutcome::Started };
+        ledger.take_entry(&event(22, 0, done(Ticket(2))));
+        let stage = |ledger: &Ledger| ledger.service(0).and_then(Service::stage);
+        assert_eq!(stage(&ledger), Some((Ticket(3), Stage::Stopping)));
+        ledger.take_entry(&event(23, 0, done(Ticket(3))));
+        assert_eq!(stage(&ledger), None);
+        ledger.take_entry(&event(24, 0, Event::Died { cause: Cause::new(Phase::Died, 0) }));
+        assert!(ledger.service(0).is_some_and(|service| service.process.is_none()));
+        assert_eq!(ledger.last(), at(24));
+    }
+
+    #[test]
+    fn notes_about_nobody_are_nothing_and_numbers_are_not_used_again() {
+        let mut ledger = full();
+        let hold = Hold { who: "a".into(), why: "".into(), until: None };
+        ledger.take_note(at(30), &Note::Held { machine: 77, hold });
+        assert_eq!(ledger.services().count(), 2);
+        ledger.take_note(at(31), &Note::Gone { machine: 4 });
+        assert_eq!((ledger.service(4), ledger.free_number()), (None, 5));
+        ledger.take_entry(&event(32, 8, Event::Timeout));
+        assert_eq!(ledger.free_number(), 9);
+    }
+
+    #[test]
+    fn budgets_and_anchors_are_bounded() {
+        let mut ledger = Ledger::default();
+        for ms in 0..2 * Ledger::MOST_CHARGES as u64 {
+            ledger.take_note(at(ms), &Note::Charged { budget: HostBudget::Actions });
+            ledger.take_note(at(ms), &Note::Wall { wall_ms: ms });
+        }
+        let charges: Vec<Instant> = ledger.charges(HostBudget::Actions).collect();
+        assert_eq!((charges.len(), charges[0]), (1000, at(1000)));
+        assert_eq!(ledger.anchors().iter().count(), Anchors::MOST);
+    }
+}

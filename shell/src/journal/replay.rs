@@ -1,0 +1,176 @@
+//! Machines put together again: snapshots filled in, events fed once more.
+
+use std::collections::BTreeMap;
+
+use giveover_core::monitor::{Action, Actions};
+use giveover_core::policy::Policy;
+use giveover_core::record::{Body, Entry};
+
+use crate::machine::{self, BoxedHistory, BoxedMonitor};
+
+/// A decision that was journalled is not what the same events lead to now.
+///
+/// What was journalled is what was done, so it is told and nothing is undone; the machine goes
+/// on as it decides now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The journal's number of the record.
+    pub seq: u64,
+    /// The machine.
+    pub machine: u32,
+    /// What was written down; `None` where something was decided now and nothing was written.
+    pub written: Option<Action>,
+    /// What is decided now.
+    pub decided: Option<Action>,
+}
+
+/// Machines while their journal is read.
+#[derive(Debug, Default)]
+pub(super) struct Replay {
+    machines: BTreeMap<u32, Replayed>,
+    differences: Vec<Difference>,
+    more_differences: u64,
+    orphans: u64,
+}
+
+#[derive(Debug)]
+struct Replayed {
+    monitor: BoxedMonitor,
+    /// A snapshot that has not come to its end.
+    filling: Option<BoxedHistory>,
+    /// What the last event led to, and how much of it was found in the journal.
+    decided: Actions,
+    found: usize,
+}
+
+impl Replay {
+    /// So many differences are kept; the rest are counted.
+    const MOST_DIFFERENCES: usize = 16;
+
+    /// Takes the next entry of the journal.
+    pub(super) fn take(&mut self, seq: u64, entry: &Entry) {
+        match entry.body {
+            Body::Made { policy, capacity } => {
+                // bytes that pass the checksum may still hold what no author could write
+                if Policy::new(*policy.limits(), *policy.scope()).is_err() {
+                    self.machines.remove(&entry.machine);
+                    self.orphans += 1;
+                    return;
+                }
+                let monitor = machine::boxed(policy, entry.at);
+                let replayed = Replayed {
+                    monitor,
+                    filling: Some(machine::empty_history(capacity)),
+                    decided: Actions::default(),
+                    found: 0,
+                };
+                self.machines.insert(entry.machine, replayed);
+            }
+            Body::Event(_) | Body::Action(_) => self.take_live(seq, entry),
+            _ => self.take_part(entry),
+        }
+    }
+
+    /// The service of this machine is no longer configured.
+    pub(super) fn forget(&mut self, machine: u32) {
+        self.machines.remove(&machine);
+    }
+
+    fn take_live(&mut self, seq: u64, entry: &Entry) {
+        let Some(replayed) = self.machines.get_mut(&entry.machine) else {
+            self.orphans += 1;
+            return;
+        };
+        replayed.filling = None; // made and at work: it needs no snapshot
+        let mut difference = None;
+        match entry.body {
+            Body::Event(event) => {
+                difference =
+                    replayed.decided.as_slice().get(replayed.found).map(|action| Difference {
+                        seq,
+                        machine: entry.machine,
+                        written: None,
+                        decided: Some(*action),
+                    });
+                machine::make_room(&mut replayed.monitor, &event);
+                replayed.decided = replayed.monitor.handle(event, entry.at);
+                replayed.found = 0;
+            }
+            Body::Action(action) => {
+                let decided = replayed.decided.as_slice().get(replayed.found).copied();
+                replayed.found += 1;
+                if decided != Some(action) {
+                    let written = Some(action);
+                    difference = Some(Difference { seq, machine: entry.machine, written, decided });
+                }
+            }
+            _ => {} // only these two are live
+        }
+        if let Some(difference) = difference {
+            self.differs(difference);
+        }
+    }
+
+    fn take_part(&mut self, entry: &Entry) {
+        let Some(replayed) = self.machines.get_mut(&entry.machine) else {
+            self.orphans += 1;
+            return;
+        };
+        let Some(history) = &mut replayed.filling else {
+            self.orphans += 1;
+            return;
+        };
+        match entry.body {
+            Body::Failure(failure) => {
+                history.add_failure(failure.at, failure.weight, failure.cause);
+            }
+            Body::Restart(at) => history.add_restart(at),
+            Body::Start(at) => history.add_start(at),
+            Body::Total(phase, count) => history.restore_total(phase, count),
+            Body::Standing(standing) => {
+                if let Some(history) = replayed.filling.take() {
+                    let policy = *replayed.monitor.policy();
+                    replayed.monitor = machine::restored(policy, history, standing);
+                }
+            }
+            _ => self.orphans += 1, // what a newer version would add raises the version
+        }
+    }
+
+    fn differs(&mut self, difference: Difference) {
+        if self.differences.len() < Self::MOST_DIFFERENCES {
+            self.differences.push(difference);
+        } else {
+            self.more_differences += 1;
+        }
+    }
+
+    /// The machines as they stand.
+    pub(super) fn finish(self) -> Machines {
+        let (whole, part): (Vec<_>, Vec<_>) =
+            self.machines.into_iter().partition(|(_, replayed)| replayed.filling.is_none());
+        Machines {
+            monitors: whole.into_iter().map(|(number, one)| (number, one.monitor)).collect(),
+            unfinished: part.into_iter().map(|(number, _)| number).collect(),
+            differences: self.differences,
+            more_differences: self.more_differences,
+            orphans: self.orphans,
+        }
+    }
+}
+
+/// What a replay came to.
+#[derive(Debug, Default)]
+pub(super) struct Machines {
+    /// By their numbers.
+    pub(super) monitors: BTreeMap<u32, BoxedMonitor>,
+    /// Machines whose snapshot was cut off. A machine without its histories would pass for one
+    /// that never failed, so they are not used.
+    pub(super) unfinished: Vec<u32>,
+    /// The first differences between what was decided and what is.
+    pub(super) differences: Vec<Difference>,
+    /// How many more there were.
+    pub(super) more_differences: u64,
+    /// Entries that belong to no machine.
+    pub(super) orphans: u64,
+}
