@@ -174,3 +174,108 @@ pub(super) struct Machines {
     /// Entries that belong to no machine.
     pub(super) orphans: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::compact::machine_entries;
+    use giveover_core::failure::{Cause, Phase};
+    use giveover_core::monitor::{Event, Message, Status, Ticket};
+    use giveover_core::policy::{Limits, Scope};
+    use giveover_core::time::{Instant, Span};
+
+    const AT: Instant = Instant::from_millis(5_000);
+
+    fn entry(body: Body) -> Entry {
+        Entry { at: AT, machine: 1, body }
+    }
+
+    /// The entries of a machine that has just begun, and of its death.
+    fn story() -> Vec<Entry> {
+        let policy = Policy::new(Limits::DEFAULT, Scope::USUAL).expect("possible").0;
+        let mut monitor = machine::boxed(policy, AT);
+        let mut entries = Vec::new();
+        machine_entries(AT, 1, &monitor, |entry| entries.push(entry));
+        let begin = Event::Begin { first: Span::ZERO, started: false };
+        for event in [begin, Event::Died { cause: Cause::new(Phase::Died, 9) }] {
+            entries.push(entry(Body::Event(event)));
+            let actions = monitor.handle(event, AT);
+            entries.extend(actions.into_iter().map(|action| entry(Body::Action(action))));
+        }
+        entries
+    }
+
+    fn replayed(entries: &[Entry]) -> Machines {
+        let mut replay = Replay::default();
+        for (seq, entry) in (1..).zip(entries) {
+            replay.take(seq, entry);
+        }
+        replay.finish()
+    }
+
+    #[test]
+    fn the_same_events_lead_to_the_same_actions() {
+        let machines = replayed(&story());
+        assert_eq!((machines.differences.len(), machines.orphans), (0, 0));
+        assert!(machines.monitors.get(&1).is_some_and(BoxedMonitor::is_dead));
+    }
+
+    #[test]
+    fn an_action_that_is_not_decided_now_is_told() {
+        let mut entries = story();
+        let place = entries
+            .iter()
+            .position(|entry| matches!(entry.body, Body::Action(Action::Restart { .. })))
+            .expect("a restart");
+        let decided = match entries[place].body {
+            Body::Action(action) => Some(action),
+            _ => None,
+        };
+        entries[place].body = Body::Action(Action::Log);
+        let machines = replayed(&entries);
+        let seq = place as u64 + 1;
+        let difference = Difference { seq, machine: 1, written: Some(Action::Log), decided };
+        assert_eq!(machines.differences, [difference]);
+    }
+
+    #[test]
+    fn an_action_that_was_not_written_is_told_unless_the_journal_ends_there() {
+        let mut entries = story();
+        let status = entries.pop().expect("the last action");
+        assert!(replayed(&entries).differences.is_empty(), "cut off by a crash");
+        entries.push(entry(Body::Event(Event::Timeout)));
+        let Body::Action(decided) = status.body else { panic!("{status:?}") };
+        let Action::Status { status, message } = decided else { panic!("{decided:?}") };
+        assert_eq!((status, message), (Status::Degraded, Message::NotRunning));
+        let difference = Difference {
+            seq: entries.len() as u64,
+            machine: 1,
+            written: None,
+            decided: Some(decided),
+        };
+        assert_eq!(replayed(&entries).differences, [difference]);
+    }
+
+    #[test]
+    fn many_differences_are_counted() {
+        let mut entries = story();
+        let strange = Action::Probe { ticket: Ticket(77) };
+        entries.extend((0..20).map(|_| entry(Body::Action(strange))));
+        let machines = replayed(&entries);
+        assert_eq!((machines.differences.len(), machines.more_differences), (16, 4));
+    }
+
+    #[test]
+    fn half_a_snapshot_is_no_machine() {
+        let machines = replayed(&story()[..1]);
+        assert!(machines.monitors.is_empty());
+        assert_eq!(machines.unfinished, [1]);
+    }
+
+    #[test]
+    fn entries_of_nobody_are_counted() {
+        let machines = replayed(&story()[2..]);
+        assert!(machines.monitors.is_empty());
+        assert_eq!(machines.orphans, story().len() as u64 - 2);
+    }
+}
