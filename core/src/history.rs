@@ -124,7 +124,9 @@ impl<F: FailureSlots, R: InstantSlots> History<F, R> {
 
     /// Empties failures and restarts; starts stay, so that pacing goes on.
     pub fn clear(&mut self) {
-        self.failures.clear();
+        if !self.failures.is_empty() {
+            self.spend_failures();
+        }
         self.restarts.clear();
         self.failure_sum = 0;
     }
@@ -183,7 +185,8 @@ impl<F: FailureSlots, R: InstantSlots> History<F, R> {
         self.starts.iter()
     }
 
-    /// The failures the last decision was made on, and their sum.
+    /// The failures that were emptied last, because a decision was made on them or a person
+    /// forgot them, and their sum.
     pub fn evidence(&self) -> (impl Iterator<Item = Failure> + '_, u16) {
         (self.failures.cleared(), self.spent_sum)
     }
@@ -228,5 +231,90 @@ impl<F: FailureSlots, R: InstantSlots> History<F, R> {
 fn age_instants<S: InstantSlots>(ring: &mut Ring<Instant, S>, now: Instant, window: u64) {
     while ring.oldest().is_some_and(|oldest| now.since(oldest) > window) {
         ring.pop_oldest();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CAUSE: Cause = Cause::new(Phase::Read, 0);
+    const WINDOW: Span = Span::from_millis(100);
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn empty<const F: usize>() -> History<[Failure; F], [Instant; 2]> {
+        History::new([Failure::BLANK; F], [at(0); 2], [at(0); 2])
+    }
+
+    #[test]
+    fn a_record_exactly_as_old_as_the_window_still_counts() {
+        let mut history = empty::<2>();
+        history.add_failure(at(10), Weight::HALF, CAUSE);
+        history.add_restart(at(10));
+        history.add_start(at(10));
+        history.age(at(110), WINDOW);
+        assert_eq!((history.failure_sum(), history.restarts(), history.starts()), (50, 1, 1));
+        let live = Tally { failure_sum: 50, failures: 1, restarts: 1 };
+        assert_eq!(history.tally(at(110), WINDOW), live);
+        assert_eq!(history.tally(at(111), WINDOW), Tally::default());
+        history.age(at(111), WINDOW);
+        assert_eq!((history.failure_sum(), history.restarts(), history.starts()), (0, 0, 0));
+    }
+
+    /// Law 7 in small: what was lost for want of room makes nothing milder while any record of
+    /// its time is live.
+    #[test]
+    fn the_weight_of_a_lost_record_stays_in_the_sum() {
+        let mut history = empty::<1>();
+        history.add_failure(at(0), Weight::HALF, CAUSE);
+        history.add_failure(at(50), Weight::HALF, CAUSE);
+        history.age(at(149), WINDOW);
+        assert_eq!((history.failure_sum(), history.lost().0), (100, 1));
+        history.age(at(151), WINDOW);
+        assert_eq!(history.failure_sum(), 0, "nothing is live any more");
+    }
+
+    #[test]
+    fn the_evidence_of_a_decision_outlives_a_clear_of_nothing() {
+        let mut history = empty::<2>();
+        history.add_failure(at(0), Weight::HALF, CAUSE);
+        history.add_failure(at(5), Weight::HALF, CAUSE);
+        history.spend_failures();
+        history.clear(); // as a denial does
+        let (evidence, sum) = history.evidence();
+        assert!(evidence.map(|failure| failure.at).eq([at(0), at(5)]));
+        assert_eq!(sum, 100);
+    }
+
+    #[test]
+    fn totals_outlive_everything() {
+        let mut history = empty::<1>();
+        for ms in 0..5 {
+            history.add_failure(at(ms), Weight::LEAST, CAUSE);
+        }
+        history.clear_all();
+        history.age(at(1_000), WINDOW);
+        assert_eq!(history.total(Phase::Read), 5);
+        history.restore_total(Phase::Read, u32::MAX);
+        history.add_failure(at(0), Weight::LEAST, CAUSE);
+        assert_eq!(history.total(Phase::Read), u32::MAX, "it saturates");
+    }
+
+    #[test]
+    fn starts_outlive_a_clear_and_records_can_be_taken_back() {
+        let mut history = empty::<1>();
+        history.add_restart(at(1));
+        history.add_restart(at(2));
+        history.add_start(at(2));
+        history.take_back_restart();
+        assert!(history.restart_times().eq([at(1)]));
+        history.clear();
+        assert_eq!((history.restarts(), history.starts()), (0, 1));
+        history.take_back_start();
+        history.take_back_restart();
+        assert_eq!((history.restarts(), history.starts()), (0, 0));
     }
 }

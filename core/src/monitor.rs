@@ -9,7 +9,7 @@ mod event;
 mod pursue;
 mod standing;
 
-use crate::failure::ProbeResult;
+use crate::failure::{Cause, ProbeResult};
 use crate::history::{FailureSlots, History, InstantSlots, Tally};
 use crate::policy::{Capacity, Policy};
 use crate::time::{Instant, Span};
@@ -21,8 +21,6 @@ pub use standing::{Ended, Message, Standing, Status, Waiting};
 
 use standing::{Cycle, Pursuit};
 
-/// Two starts keep at least this distance, whatever else is configured (R13).
-const START_DISTANCE: Span = Span::from_secs(1);
 /// After "not now" the request is repeated this much later (R9).
 const ASK_AGAIN: Span = Span::from_secs(10);
 
@@ -136,8 +134,9 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             Event::Hold(holder) => self.on_hold(holder, now, &mut actions),
             Event::Release(holder) => self.on_release(holder, now, &mut actions),
             Event::Clear => self.history.clear(),
-            Event::SetPolicy(policy) => self.on_set_policy(policy, now),
+            Event::SetPolicy(policy) => self.on_set_policy(policy, now, &mut actions),
         }
+        self.rest_if_dead();
         let after = (self.standing.status, self.standing.message());
         if after != before {
             actions.push(Action::Status { status: after.0, message: after.1 });
@@ -211,6 +210,24 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.dead
     }
 
+    /// How the process went, while [`Monitor::is_dead`].
+    #[must_use]
+    pub const fn death(&self) -> Cause {
+        self.standing.death
+    }
+
+    /// The latest time an event was fed with.
+    #[must_use]
+    pub const fn latest(&self) -> Instant {
+        self.standing.latest
+    }
+
+    /// The wait before the next restart, as of the last event.
+    #[must_use]
+    pub fn next_delay(&self) -> Span {
+        self.policy.limits().restart_delay.wait(self.delay_index())
+    }
+
     /// Since when nothing could be measured.
     #[must_use]
     pub const fn unmeasured_since(&self) -> Option<Instant> {
@@ -273,6 +290,13 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.cycle = Cycle::Sleeping { due: now.after(self.interval()) };
     }
 
+    /// The cycles go on, if they stood still.
+    fn resume(&mut self, now: Instant) {
+        if matches!(self.standing.cycle, Cycle::Still) {
+            self.sleep(now);
+        }
+    }
+
     fn on_timeout(&mut self, now: Instant, actions: &mut Actions) {
         match self.standing.pursuit {
             Pursuit::Delaying { at, origin } if now >= at => {
@@ -283,7 +307,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             }
             Pursuit::NotNow { last, .. } if now >= last => self.denied(now, actions),
             Pursuit::NotNow { again, reason, first, .. } if now >= again => {
-                self.ask(reason, first, actions);
+                self.request(reason, first, actions);
             }
             _ => {}
         }
@@ -327,7 +351,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         match result {
             ProbeResult::Void => self.standing.cycle = Cycle::Sleeping { due: now },
             ProbeResult::CannotMeasure(_) => self.on_unmeasured(now),
-            ProbeResult::Healthy => self.on_healthy(now),
+            ProbeResult::Healthy => self.on_healthy(now, actions),
             ProbeResult::Failed(weight, cause) => {
                 self.standing.unmeasured_since = None;
                 self.on_failed(weight, cause, false, now, actions);
@@ -340,12 +364,14 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         }
     }
 
-    fn on_set_policy(&mut self, policy: Policy, now: Instant) {
+    /// R19: the histories stay.
+    fn on_set_policy(&mut self, policy: Policy, now: Instant, actions: &mut Actions) {
         if check_capacity(policy.capacity(), self.history.capacity()).is_err() {
             debug_assert!(false, "move the monitor to larger storage first");
             return;
         }
         self.policy = policy;
+        self.call_off_what_is_ruled_out(now, actions);
         if let Cycle::Sleeping { due } = self.standing.cycle {
             self.standing.cycle = Cycle::Sleeping { due: due.min(now.after(self.interval())) };
         }

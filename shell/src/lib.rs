@@ -6,3 +6,4 @@ pub mod config;
 pub mod journal;
 pub mod machine;
 pub mod reactor;
+pub mod report;

@@ -2,7 +2,7 @@
 
 use crate::failure::Cause;
 use crate::history::{FailureSlots, InstantSlots};
-use crate::policy::Destination;
+use crate::policy::{Destination, FailoverMode};
 use crate::time::Instant;
 use crate::verdict::{Verdict, decide};
 use crate::weight::Weight;
@@ -14,7 +14,7 @@ use super::standing::{Cycle, Pursuit, Status};
 impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// R1: healthy ends everything that waited, whatever the history; failures are aged, not
     /// cleared.
-    pub(super) fn on_healthy(&mut self, now: Instant) {
+    pub(super) fn on_healthy(&mut self, now: Instant, actions: &mut Actions) {
         let window = self.policy.limits().retry_interval;
         self.history.age(now, window);
         self.standing.unmeasured_since = None;
@@ -25,6 +25,10 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             Pursuit::Delaying { origin: Origin::Operator, .. } => {}
             Pursuit::Delaying { .. } => self.call_off(),
             Pursuit::NotNow { .. } => self.standing.pursuit = Pursuit::None,
+            Pursuit::Asking { ticket, reason, .. } if reason != Reason::Operator => {
+                self.standing.pursuit = Pursuit::None; // it was repeated after "not now"
+                actions.push(Action::Cancel { ticket });
+            }
             _ => {}
         }
     }
@@ -58,7 +62,8 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             return; // R14, R15, R16: reported, not counted
         }
         if self.standing.pursuit != Pursuit::None {
-            return; // R9, R13: what is under way already answers it
+            self.count_beside(weight, cause, now);
+            return;
         }
         if immediate && self.policy.gives_over() {
             self.begin_failure_event();
@@ -72,16 +77,18 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// R10: the process ended. At once a complete failure, once for each outage.
     pub(super) fn on_died(&mut self, cause: Cause, now: Instant, actions: &mut Actions) {
         match self.standing.pursuit {
-            Pursuit::Restarting { .. } | Pursuit::GivenOver { .. } | Pursuit::Ended(_) => return,
+            Pursuit::GivenOver { .. } | Pursuit::Ended(_) => return,
             _ if self.standing.dead => return,
             _ => {}
         }
+        // In a restart it is the old instance, before the stop: only a start makes up for it.
         self.standing.dead = true;
         self.standing.death = cause;
         self.standing.unmeasured_since = None;
         self.standing.cycle = Cycle::Still; // no probe can heal it
         if self.standing.pursuit != Pursuit::None {
-            return; // what is under way already answers it
+            self.count_beside(Weight::COMPLETE, cause, now);
+            return;
         }
         if self.standing.blocked() {
             self.standing.status = Status::Faulted;
@@ -121,6 +128,20 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         }
     }
 
+    /// What is under way already answers a failure. While giveover is asked for it is counted
+    /// all the same (R9): a cancelled request must not have hidden it. While a restart waits
+    /// nothing counts (R13).
+    fn count_beside(&mut self, weight: Weight, cause: Cause, now: Instant) {
+        if !matches!(self.standing.pursuit, Pursuit::NotNow { .. } | Pursuit::Asking { .. }) {
+            return;
+        }
+        self.history.age(now, self.policy.limits().retry_interval);
+        self.history.add_failure(now, weight, cause);
+        if self.history.failure_sum() >= 100 {
+            self.history.spend_failures();
+        }
+    }
+
     fn begin_failure_event(&mut self) {
         self.standing.asked = false;
         self.standing.attempted = false;
@@ -135,52 +156,76 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// left as it is, but a dead process is restarted once.
     pub(super) fn denied(&mut self, now: Instant, actions: &mut Actions) {
         self.standing.pursuit = Pursuit::None;
-        self.sleep(now);
+        self.resume(now);
         if self.policy.scope().destination == Destination::Board {
             // R22: as under restart_only, the budget stays spent.
             self.budget_spent(actions);
             return;
         }
         self.history.clear();
+        self.history.age(now, self.policy.limits().retry_interval);
         let floor = self.delay_index();
         self.standing.pace_floor = Some(floor);
-        if !self.standing.dead {
-            return;
-        }
-        if self.standing.blocked() {
-            self.standing.cycle = Cycle::Still;
-        } else if !self.standing.attempted {
+        let due = self.standing.dead && !self.standing.blocked();
+        if due && !self.standing.attempted {
             self.decide_restart(Origin::Monitor, now, actions);
         }
     }
 
-    /// R15, R14, R16: a holder keeps the monitor from acting.
+    /// R15, R14, R16: a holder keeps the monitor from acting. What a person asked for is called
+    /// off by a person only.
     pub(super) fn on_hold(&mut self, holder: Holder, now: Instant, actions: &mut Actions) {
         self.standing.holds |= holder as u8;
+        let by_person = holder == Holder::Operator;
         let spares_deaths = holder == Holder::LocalFault;
         if spares_deaths && self.standing.dead {
             return;
         }
         match self.standing.pursuit {
-            Pursuit::Delaying { .. } => self.call_off(),
-            Pursuit::Unstopped { .. } if !spares_deaths => self.call_off(),
+            Pursuit::Delaying { origin, .. } if by_person || origin != Origin::Operator => {
+                self.call_off();
+            }
+            Pursuit::Unstopped { origin, .. }
+                if by_person || (origin != Origin::Operator && !spares_deaths) =>
+            {
+                self.call_off();
+            }
             Pursuit::NotNow { .. } => self.standing.pursuit = Pursuit::None,
-            Pursuit::Asking { ticket, .. }
-                if !matches!(holder, Holder::HostBudget | Holder::LocalFault) =>
+            Pursuit::Asking { ticket, reason, .. }
+                if by_person || (reason != Reason::Operator && holder != Holder::HostBudget) =>
             {
                 self.standing.pursuit = Pursuit::None;
                 actions.push(Action::Cancel { ticket });
             }
-            _ => return self.rest_if_dead(),
+            _ => return,
         }
-        if matches!(self.standing.cycle, Cycle::Still) {
-            self.sleep(now);
-        }
-        self.rest_if_dead();
+        self.resume(now);
     }
 
-    /// While a dead process is held there is nothing to wait for but the release.
-    fn rest_if_dead(&mut self) {
+    /// R11: what waits may be something the new limits never do. A person's wish is not theirs.
+    pub(super) fn call_off_what_is_ruled_out(&mut self, now: Instant, actions: &mut Actions) {
+        let acts = self.policy.limits().failover_mode != FailoverMode::LogOnly;
+        let gives_over = self.policy.gives_over();
+        match self.standing.pursuit {
+            Pursuit::Delaying { origin: Origin::Monitor, .. }
+            | Pursuit::Unstopped { origin: Origin::Monitor, .. }
+                if !acts =>
+            {
+                self.call_off();
+            }
+            Pursuit::NotNow { .. } if !gives_over => self.standing.pursuit = Pursuit::None,
+            Pursuit::Asking { ticket, reason, .. } if !gives_over && reason != Reason::Operator => {
+                self.standing.pursuit = Pursuit::None;
+                actions.push(Action::Cancel { ticket });
+            }
+            _ => return,
+        }
+        self.resume(now);
+    }
+
+    /// R15: while a dead process is held there is nothing to wait for but the release, whatever
+    /// led here.
+    pub(super) fn rest_if_dead(&mut self) {
         let idle = self.standing.pursuit == Pursuit::None;
         if idle && self.standing.dead && self.standing.blocked() {
             self.standing.cycle = Cycle::Still;

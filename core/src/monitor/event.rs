@@ -34,7 +34,8 @@ pub enum Event {
         /// The verdict.
         result: ProbeResult,
     },
-    /// The process ended, and nobody had asked for it.
+    /// The process ended, and nobody had asked for it. What a restart has started dies after its
+    /// [`Event::RestartDone`], never before.
     Died {
         /// How.
         cause: Cause,

@@ -2,14 +2,14 @@
 
 use crate::failure::Cause;
 use crate::history::{FailureSlots, InstantSlots};
-use crate::policy::{Destination, FailoverMode};
+use crate::policy::{Destination, FailoverMode, START_DISTANCE};
 use crate::time::{Instant, Span};
 
 use super::event::{
     Action, Actions, GiveoverOutcome, Holder, Origin, Reason, RestartOutcome, Ticket,
 };
 use super::standing::{Cycle, Ended, Pursuit, Status};
-use super::{ASK_AGAIN, Monitor, START_DISTANCE};
+use super::{ASK_AGAIN, Monitor};
 
 impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// The service runs: begin, or begin anew. After a giveover the histories are empty.
@@ -23,6 +23,8 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.leave_pursuit(actions);
         if matches!(self.standing.pursuit, Pursuit::GivenOver { .. }) {
             self.history.clear_all();
+            self.standing.pace_floor = None;
+            self.standing.status = Status::Unknown;
         }
         if matches!(self.standing.status, Status::Offline) {
             self.standing.status = Status::Unknown;
@@ -135,6 +137,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             RestartOutcome::StartFailed(cause) => {
                 self.standing.dead = true;
                 self.standing.death = cause;
+                self.standing.last_start = Some(now);
                 self.start_failed(origin, cause, now, actions);
             }
             RestartOutcome::StopFailed(cause) => {
@@ -153,10 +156,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         }
         self.standing.status = Status::Faulted;
         if self.standing.blocked() {
-            if self.standing.dead {
-                self.standing.cycle = Cycle::Still; // counts when released
-            }
-            return;
+            return; // a dead process counts when released
         }
         let asks = origin == Origin::Monitor
             && self.policy.gives_over_failed_start()
@@ -172,27 +172,29 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.status = Status::Faulted;
         self.standing.cycle = Cycle::Still;
         self.standing.pursuit = Pursuit::Unstopped { at: now.after(self.interval()), origin };
-        if self.policy.limits().failover_mode == FailoverMode::Hard {
-            actions.push(Action::Reset { cause });
-        }
         if self.standing.blocked() {
             self.call_off();
             self.sleep(now);
-            if self.standing.dead {
-                self.standing.cycle = Cycle::Still;
-            }
+        } else if self.policy.limits().failover_mode == FailoverMode::Hard {
+            actions.push(Action::Reset { cause });
         }
     }
 
-    /// R5: asks for giveover. `first` is when this request was first made.
-    pub(super) fn ask(&mut self, reason: Reason, first: Instant, actions: &mut Actions) {
+    /// R5: asks for giveover, and probes nothing before there is an answer.
+    pub(super) fn ask(&mut self, reason: Reason, now: Instant, actions: &mut Actions) {
+        self.request(reason, now, actions);
+        self.standing.cycle = Cycle::Still;
+    }
+
+    /// R9: a request, perhaps repeated; `first` is when it was first made. A repeated one leaves
+    /// the cycles alone: they may be further apart than the requests, and a healthy one cancels.
+    pub(super) fn request(&mut self, reason: Reason, first: Instant, actions: &mut Actions) {
         let ticket = self.standing.next_ticket();
         if reason != Reason::Operator {
             self.standing.asked = true;
             self.standing.status = Status::Faulted;
         }
         self.standing.pursuit = Pursuit::Asking { ticket, reason, first };
-        self.standing.cycle = Cycle::Still;
         actions.push(Action::Giveover { ticket, reason });
     }
 
@@ -234,7 +236,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         match outcome {
             GiveoverOutcome::Granted if self.policy.scope().destination == Destination::Board => {
                 self.standing.pursuit = Pursuit::None; // R22: nothing is stopped, it goes on
-                self.sleep(now);
+                self.resume(now);
             }
             GiveoverOutcome::Granted => {
                 self.standing.pursuit = Pursuit::GivenOver { ticket };
@@ -242,7 +244,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             }
             GiveoverOutcome::Denied | GiveoverOutcome::NotNow if reason == Reason::Operator => {
                 self.standing.pursuit = Pursuit::None;
-                self.sleep(now);
+                self.resume(now);
             }
             GiveoverOutcome::Denied => self.denied(now, actions),
             GiveoverOutcome::NotNow => self.not_now(reason, first, now, actions),
@@ -261,10 +263,8 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         }
         let again = now.after(ASK_AGAIN);
         self.standing.pursuit = Pursuit::NotNow { again, last, reason, first };
-        if self.standing.dead {
-            self.standing.cycle = Cycle::Still;
-        } else {
-            self.sleep(now);
+        if !self.standing.dead {
+            self.resume(now);
         }
         if self.standing.blocked() {
             self.standing.pursuit = Pursuit::None; // held while it was asked: nothing waits
@@ -281,8 +281,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.death = cause;
         self.standing.pursuit = Pursuit::None;
         if self.standing.blocked() {
-            self.standing.cycle = Cycle::Still;
-            self.standing.status = Status::Faulted;
+            self.standing.status = Status::Faulted; // counts when released
         } else {
             self.decide_restart(Origin::Return, now, actions);
         }
@@ -309,7 +308,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.generation = self.standing.generation.wrapping_add(1);
         self.standing.dead = false;
         self.standing.status = Status::Degraded;
-        if matches!(self.standing.pursuit, Pursuit::None) {
+        if matches!(self.standing.pursuit, Pursuit::None | Pursuit::NotNow { .. }) {
             self.sleep(now);
         }
         self.note_start(now);
@@ -326,8 +325,14 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         self.standing.status = Status::Offline;
     }
 
-    /// The monitor ends, the service runs on.
+    /// The monitor ends, the service runs on; where it does not run there is nothing to end.
     pub(super) fn on_end(&mut self, actions: &mut Actions) {
+        if matches!(
+            self.standing.pursuit,
+            Pursuit::GivenOver { .. } | Pursuit::Ended(Ended::Stopped)
+        ) {
+            return;
+        }
         self.leave_pursuit(actions);
         self.standing.pursuit = Pursuit::Ended(Ended::Unmonitored);
         self.standing.cycle = Cycle::Still;
