@@ -5,6 +5,7 @@ use crate::weight::Weight;
 
 /// How the checks of one cycle make one verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Combine {
     /// The heaviest of them.
     #[default]

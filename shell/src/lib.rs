@@ -1,9 +1,13 @@
 //! Service fault monitor for Linux: probes, budgeted restarts, giveover.
 
 pub mod check;
+pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod daemon;
 pub mod journal;
 pub mod machine;
+pub mod message;
 pub mod reactor;
 pub mod report;
+pub mod service;

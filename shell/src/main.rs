@@ -1,2 +1,7 @@
 //! The `giveover` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    giveover::cli::main()
+}

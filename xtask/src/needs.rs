@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 10] = [
+const PACKAGES: [Package; 11] = [
     Package {
         name: "nginx-light",
         brings: "nginx",
@@ -55,6 +55,13 @@ const PACKAGES: [Package; 10] = [
         unit: None,
         needed: For::RealServers,
         why: "the command of the xfnts preset",
+    },
+    Package {
+        name: "runit",
+        brings: "runsv",
+        unit: None,
+        needed: For::RealServers,
+        why: "a supervisor that restarts the monitor itself",
     },
     Package {
         name: "python3",

@@ -1,3 +1,131 @@
 //! The configuration: the file as people write it, and the plan the daemon runs.
+//!
+//! [`load`] reads a file and those it includes and returns a [`Plan`] with its
+//! warnings, or **every** error of all the files at once, each with file, line, column and the
+//! likely remedy. Nothing a file says can panic, and a plan that comes out of here is possible:
+//! whatever can be told without asking the machine has been checked. What only the machine knows
+//! (programs, users, units) is asked by [`here::look`].
+//!
+//! The way of a text: `syntax` (and its `builder`) make a `tree` whose keys and values know their
+//! places, `files`
+//! puts several trees together, `preset` lays a tree under a service's, and the modules named
+//! for tables turn trees into parts of the plan, each reporting what it finds and going on.
+//! [`schema`] lists every key there is.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use self::diff::{Diff, diff};
+pub use self::report::{Finding, Level, Report};
+
+mod address;
+mod builder;
+mod check;
+pub mod diff;
+pub mod dollar;
+mod files;
+pub mod here;
+mod host;
+mod kind;
+mod later;
+mod name;
+mod needs;
 pub mod plan;
+mod policy;
+pub mod preset;
+pub mod quantity;
+mod reader;
+mod report;
+mod run;
+pub mod schema;
+mod scope;
+mod service;
+mod snippet;
+mod source;
+mod syntax;
+mod tables;
+mod target;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod values;
+pub mod warning;
+pub mod words;
+
+pub use self::report::many;
+pub use self::source::{Place, Source, Sources};
+
+use self::files::Files;
+use self::plan::Plan;
+use self::policy::Policies;
+use self::report::Findings;
+use self::service::{Ground, Places};
+use self::tree::{Entry, Table};
+
+/// A configuration that can be run.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What to run.
+    pub plan: Plan,
+    /// What is possible but hardly meant.
+    pub warnings: Report,
+    places: Vec<Places>,
+    giveover: [Option<Place>; 2],
+}
+
+/// Reads the configuration file at `path` and what it includes.
+///
+/// # Errors
+/// Everything that is wrong, in the order of the files.
+pub fn load(path: &Path) -> Result<Loaded, Report> {
+    let mut out = Findings::default();
+    let files = Files::read(path, &mut out);
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    plan(absolute, files, out)
+}
+
+/// Reads a configuration from `text`, called `name` in messages. It can include nothing.
+///
+/// # Errors
+/// Everything that is wrong, in the order of the text.
+pub fn load_str(name: &str, text: &str) -> Result<Loaded, Report> {
+    let mut out = Findings::default();
+    let files = Files::of_text(name, text, &mut out);
+    plan(PathBuf::from(name), files, out)
+}
+
+fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Report> {
+    let mut root = std::mem::take(&mut files.root);
+    later::take_tables(&mut root, &mut out);
+    reader::Reader::new(&root, Place::whole(0), String::new(), &[schema::ROOT], &mut out);
+
+    let policies = Policies::read(entries(&root, "policy", &mut out), &mut out);
+    let limits = policies.ground();
+    let giveover = host::giveover(root.get("giveover"), &mut out);
+    let host = host::host(root.get("host"), limits.limits.probe_timeout, &mut out);
+    let control = host::control(root.get("control"), &mut out);
+    let ground =
+        Ground { policies: &policies, limits: &limits, command: giveover.command.is_some() };
+    let services = entries(&root, "service", &mut out);
+    let services = service::read_all(services, &ground, &mut files, &mut out);
+    warning::of_all(&services, &mut out);
+
+    let included = std::mem::take(&mut files.included);
+    let sources = Arc::new(std::mem::take(&mut files.sources));
+    out.forgive(&sources);
+    let (errors, warnings) = out.into_reports(&sources);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let place = |key| root.find(&["giveover", key]).map(|entry| entry.node.place);
+    let giveover_places = [place("may"), place("command")];
+    let (services, places) = services.into_iter().unzip();
+    let plan = Plan { file, included, host, giveover, control, services };
+    Ok(Loaded { plan, warnings, places, giveover: giveover_places })
+}
+
+/// The tables behind `key` of the file itself.
+fn entries<'t>(root: &'t Table, key: &str, out: &mut Findings) -> &'t [Entry] {
+    let table = root.get(key).and_then(|entry| values::table(key, &entry.node, out));
+    table.map_or(&[], |table| &table.0)
+}

@@ -1,15 +1,20 @@
 //! The configuration once it has been read, checked and found possible: ready to run.
+//!
+//! Plans can be serialised, so that one process can read the files and another run what they say:
+//! reading takes some ten times the memory of the plan, which an allocator seldom gives back.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use giveover_core::ladder::Combine;
 use giveover_core::policy::Policy;
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;
+use serde::{Deserialize, Serialize};
 
 /// Everything a daemon needs to know, from one file and those it includes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The file that was given, as an absolute path.
     pub file: PathBuf,
@@ -26,7 +31,7 @@ pub struct Plan {
 }
 
 /// `[host]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostPlan {
     /// The host's name on screens.
     pub node: String,
@@ -41,7 +46,7 @@ pub struct HostPlan {
 }
 
 /// `host.actions`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionBudget {
     /// How many.
     pub count: u16,
@@ -50,7 +55,7 @@ pub struct ActionBudget {
 }
 
 /// `host.local_fault`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalFault {
     /// Percent of the services.
     pub share: u8,
@@ -61,7 +66,7 @@ pub struct LocalFault {
 }
 
 /// `[giveover]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GiveoverPlan {
     /// Asked before anything is stopped: exit 0 yes, 75 not now, anything else no.
     pub may: Option<Vec<String>>,
@@ -72,7 +77,7 @@ pub struct GiveoverPlan {
 }
 
 /// `[service.NAME]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServicePlan {
     /// The service's name.
     pub name: Box<str>,
@@ -96,12 +101,14 @@ pub struct ServicePlan {
     pub giveover: GoesTo,
     /// Our own way out: the local-fault rule never holds it.
     pub network: bool,
-    /// Where each limit came from, for `check`: key, source ("built in", "policy slow").
-    pub sources: Vec<(&'static str, String)>,
+    /// Where each limit came from, for `check`: key, source ("built in", "policy slow"). Shared
+    /// by all services where they are the same; not part of what is serialised.
+    #[serde(skip)]
+    pub sources: Arc<[(&'static str, String)]>,
 }
 
 /// `giveover = …` of a service (R22).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GoesTo {
     /// `giveover.command`.
     Command,
@@ -110,7 +117,7 @@ pub enum GoesTo {
 }
 
 /// What runs a service.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Run {
     /// Nobody we know: it is only watched.
     Watched,
@@ -121,7 +128,7 @@ pub enum Run {
 }
 
 /// How a process of ours is started and stopped.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessPlan {
     /// The service itself, in the foreground; or with `forks` what starts it.
     pub start: Vec<String>,
@@ -140,7 +147,7 @@ pub struct ProcessPlan {
 }
 
 /// `stop = …`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StopMethod {
     /// A signal to the main process, by number; SIGTERM unless written.
     Signal(i32),
@@ -149,14 +156,15 @@ pub enum StopMethod {
 }
 
 /// `check.NAME`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckPlan {
     /// The check's name.
     pub name: Box<str>,
     /// What is asked and what is expected.
     pub kind: Kind,
     /// Whom: every one of these must answer; the heaviest failure is the check's. Empty for
-    /// kinds without an address.
+    /// kinds without an address; empty too where [`CheckPlan::asks_addresses`] but none is
+    /// configured ("no network resource"): such a check cannot be measured.
     pub targets: Vec<Target>,
     /// The total deadline of one probe of one target.
     pub timeout: Span,
@@ -169,7 +177,7 @@ pub struct CheckPlan {
 }
 
 /// An address to probe.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Target {
     /// Where.
     pub host: Host,
@@ -178,7 +186,7 @@ pub struct Target {
 }
 
 /// A name or an address.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Host {
     /// An address.
     Address(IpAddr),
@@ -186,8 +194,17 @@ pub enum Host {
     Name(Box<str>),
 }
 
+impl std::fmt::Display for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(f),
+            Self::Name(name) => f.write_str(name),
+        }
+    }
+}
+
 /// What a check asks.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Kind {
     /// Connect, optionally a dialogue, disconnect.
     Tcp {
@@ -225,7 +242,7 @@ impl Kind {
 }
 
 /// What an `http` check sends and expects.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpPlan {
     /// `GET` or `HEAD`.
     pub method: Method,
@@ -242,7 +259,7 @@ pub struct HttpPlan {
 }
 
 /// Request methods of `http` checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Method {
     /// With a body in the answer.
     Get,
@@ -251,7 +268,7 @@ pub enum Method {
 }
 
 /// What a `command` check runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
     /// Program and arguments; no shell.
     pub argv: Vec<String>,
@@ -262,7 +279,7 @@ pub struct CommandPlan {
 }
 
 /// `exit = …`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExitTable {
     /// 0 is healthy, anything else the weight of phase `exit`.
     Plain,
@@ -275,7 +292,7 @@ pub enum ExitTable {
 }
 
 /// What one exit status means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExitMeaning {
     /// Healthy.
     Healthy,
@@ -288,7 +305,7 @@ pub enum ExitMeaning {
 }
 
 /// What a failure weighs by the phase it happens in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weights {
     /// Looking up the name; `None`: cannot be measured.
     pub resolve: Option<Weight>,

@@ -4,16 +4,37 @@
 //! [`Token`] that names the room it belongs to and the generation of its owner's entry, so a
 //! wake-up that comes late, for something that is gone, is recognised and dropped.
 
+mod cgroup;
+mod child;
+mod children;
+mod instance;
+mod leftovers;
+mod order;
+mod pipe;
+pub mod procfs;
+mod program;
+mod run;
+mod signal;
 mod timer;
 mod token;
+mod tree;
 
 use std::io;
 use std::time::Duration;
 
 use mio::{Events, Interest, Poll, Registry};
 
-pub use timer::Timers;
+pub use cgroup::{Cgroup, Cgroups};
+pub use child::{Child, Exit, Look, SpawnError, signal_word};
+pub use children::{Children, Stdio, close_inherited};
+pub use instance::Instance;
+pub use order::{Done, End, Keep, Order, Stuck};
+pub use program::{BadProgram, Environment, Program, locate};
+pub use run::{Run, Runner};
+pub use signal::{Notice, Signals};
+pub use timer::{Timer, Timers};
 pub use token::{Room, Token};
+pub use tree::{Member, Struck, Tree};
 
 /// The loop's sources and timers.
 pub struct Reactor {
@@ -21,6 +42,8 @@ pub struct Reactor {
     events: Events,
     /// What is due when.
     pub timers: Timers,
+    /// The processes we have made.
+    pub children: Children,
 }
 
 /// One source that has become ready.
@@ -30,6 +53,8 @@ pub struct Ready {
     pub token: Token,
     /// There is something to read, or the end of it.
     pub readable: bool,
+    /// The other side will send no more; what it has sent may still wait to be read.
+    pub read_closed: bool,
     /// There is room to write, or a connection has been made or refused.
     pub writable: bool,
     /// An error is pending, or the other side is gone.
@@ -40,13 +65,17 @@ impl Reactor {
     /// A reactor without sources.
     ///
     /// # Errors
-    /// The kernel refused an epoll descriptor.
+    /// The kernel refused an epoll descriptor, or `/dev/null`.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { poll: Poll::new()?, events: Events::with_capacity(1024), timers: Timers::new() })
+        Ok(Self {
+            poll: Poll::new()?,
+            events: Events::with_capacity(1024),
+            timers: Timers::new(),
+            children: Children::new()?,
+        })
     }
 
-    /// The registry sources are added to. Deregister before a descriptor is closed: a child
-    /// between fork and exec still holds a copy of it, and would keep the entry alive.
+    /// The registry sources are added to; see [`Reactor::remove`] before closing one.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         self.poll.registry()
@@ -65,6 +94,27 @@ impl Reactor {
         self.poll.registry().register(source, token.into(), interest)
     }
 
+    /// Gives a source that was added a new token and interest.
+    ///
+    /// # Errors
+    /// The kernel's own; the source keeps what it had.
+    pub fn change(
+        &self,
+        source: &mut impl mio::event::Source,
+        token: Token,
+        interest: Interest,
+    ) -> io::Result<()> {
+        self.poll.registry().reregister(source, token.into(), interest)
+    }
+
+    /// Takes a source out again. To be called before its descriptor is closed: a child between
+    /// fork and exec still holds a copy, which would keep the entry alive and let it wake
+    /// whatever gets the descriptor's number next.
+    pub fn remove(&self, source: &mut impl mio::event::Source) {
+        // It can only fail for a source that is not there, and then nothing is left to do.
+        let _ = self.poll.registry().deregister(source);
+    }
+
     /// Waits at most `limit` (for ever if `None`), then hands each ready source to `each`.
     ///
     /// The wait is rounded up to a millisecond: a timer only wakes, the clock decides.
@@ -80,6 +130,7 @@ impl Reactor {
         ready.extend(self.events.iter().map(|event| Ready {
             token: event.token().into(),
             readable: event.is_readable() || event.is_read_closed(),
+            read_closed: event.is_read_closed(),
             writable: event.is_writable(),
             closed: event.is_error() || event.is_read_closed() && event.is_write_closed(),
         }));

@@ -20,10 +20,14 @@ pub enum Room {
     Resolver,
     /// Reports from outside.
     Notify,
+    /// Commands of services: stop methods, `systemctl`.
+    Method,
+    /// The daemon's own commands: validation, giveover.
+    Errand,
 }
 
 impl Room {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Daemon,
         Self::Control,
         Self::Monitor,
@@ -32,6 +36,8 @@ impl Room {
         Self::Service,
         Self::Resolver,
         Self::Notify,
+        Self::Method,
+        Self::Errand,
     ];
 }
 

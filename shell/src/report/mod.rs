@@ -3,4 +3,19 @@
 //! The daemon fills the [`model`]; everything here is a pure rendering of it, so that the same
 //! words come out of the daemon's log, the command line and `--json`.
 
+pub mod check;
+pub mod events;
+pub mod explain;
+pub mod log;
 pub mod model;
+pub mod paint;
+pub mod phrase;
+pub mod probe;
+pub mod service;
+pub mod status;
+pub mod table;
+pub mod time;
+pub mod watch;
+
+#[cfg(test)]
+pub(crate) mod sample;

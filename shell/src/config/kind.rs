@@ -1,0 +1,242 @@
+//! What each kind of check has of its own: its keys, and what its failures weigh.
+
+use giveover_core::weight::Weight;
+
+use super::check::host_field;
+use super::plan::{CommandPlan, ExitMeaning, ExitTable, HttpPlan, Kind, Method, Target, Weights};
+use super::reader::Reader;
+use super::report::Findings;
+use super::target::{self, Target as Url};
+use super::tree::{Entry, Node, Value};
+use super::values;
+use super::words;
+
+/// Reads the keys of `kind`.
+pub(super) fn read(
+    what: &str,
+    kind: &str,
+    url: Option<&Url<'_>>,
+    targets: Option<&[Target]>,
+    reader: &Reader<'_>,
+    out: &mut Findings,
+) -> Option<Kind> {
+    match kind {
+        "tcp" => Some(Kind::Tcp {
+            send: reader.read("send", bytes, out),
+            expect: reader.read("expect", bytes, out),
+        }),
+        "http" => http(url, targets.unwrap_or_default(), reader, out),
+        "command" => command(what, reader, out),
+        "process" => Some(Kind::Process),
+        _ => {
+            let fsinfo = reader.read("fsinfo", values::path, out).unwrap_or("/usr/bin/fsinfo");
+            Some(Kind::Xfnts { fsinfo: fsinfo.into() })
+        }
+    }
+}
+
+/// What is sent, or looked for: a text that is not empty.
+fn bytes(key: &str, node: &Node, out: &mut Findings) -> Option<Box<[u8]>> {
+    let text = values::text(key, node, out)?;
+    if text.is_empty() {
+        out.error(node.place, format!("{key}: must not be empty"));
+        return None;
+    }
+    Some(text.as_bytes().into())
+}
+
+fn http(
+    url: Option<&Url<'_>>,
+    targets: &[Target],
+    reader: &Reader<'_>,
+    out: &mut Findings,
+) -> Option<Kind> {
+    let method = match reader.read("method", values::one_of(&["GET", "HEAD"]), out) {
+        Some(1) => Method::Head,
+        _ => Method::Get,
+    };
+    let body = reader.read("body", bytes, out);
+    if method == Method::Head && body.is_some() {
+        let message = "body: the answer to a HEAD request has none";
+        out.error(reader.place("body"), message).label("method = \"GET\" asks for it");
+    }
+    let authority = url.map_or("", |url| url.authority);
+    let host = match authority.strip_suffix(":80").unwrap_or(authority) {
+        "" => host_field(targets),
+        named => named.to_owned(),
+    };
+    let expect = reader.read("expect", statuses, out);
+    let cap = reader.read("cap", values::size(1 << 10..=16 << 20), out);
+    Some(Kind::Http(Box::new(HttpPlan {
+        method,
+        path: path(url, reader, out)?.into(),
+        host: host.into(),
+        expect: expect.unwrap_or_else(|| vec![(200, 299), (300, 399)]),
+        body,
+        cap: cap.unwrap_or(64 << 10),
+    })))
+}
+
+/// The path to ask for: of the URL or of `path`, beginning with a slash.
+fn path(url: Option<&Url<'_>>, reader: &Reader<'_>, out: &mut Findings) -> Option<String> {
+    let named = url.map_or("", |url| url.path);
+    let Some(entry) = reader.entry("path") else {
+        let slash = if named.starts_with('/') { "" } else { "/" };
+        return Some(format!("{slash}{named}"));
+    };
+    if !named.is_empty() {
+        let message = "path: the URL has one already";
+        out.error(entry.place, message).label("leave one of them out");
+        return None;
+    }
+    let path = values::text("path", &entry.node, out)?;
+    if !path.starts_with('/') {
+        out.error(entry.node.place, "path: must begin with a slash");
+        return None;
+    }
+    super::address::said("path", target::check_path(path), &entry.node, out)?;
+    Some(path.to_owned())
+}
+
+fn statuses(key: &str, node: &Node, out: &mut Findings) -> Option<Vec<(u16, u16)>> {
+    let statuses = values::one_or_more(key, node, out, status)?;
+    if statuses.is_empty() {
+        out.error(node.place, format!("{key}: an empty list expects nothing"));
+        return None;
+    }
+    Some(statuses)
+}
+
+/// A status, or a class of them: `200`, `"2xx"`.
+fn status(key: &str, node: &Node, out: &mut Findings) -> Option<(u16, u16)> {
+    let found = match &node.value {
+        Value::Integer(status) => u16::try_from(*status).ok().map(|status| (status, status)),
+        Value::Text(text) => text
+            .strip_suffix("xx")
+            .and_then(|class| class.parse::<u16>().ok())
+            .filter(|class| *class < 10)
+            .map(|class| (class * 100, class * 100 + 99)),
+        _ => None,
+    };
+    let found = found.filter(|(status, _)| (100..=599).contains(status));
+    if found.is_none() {
+        let message = format!("{key}: a status is 100 to 599, or a class of them as \"2xx\"");
+        out.error(node.place, message);
+    }
+    found
+}
+
+fn command(what: &str, reader: &Reader<'_>, out: &mut Findings) -> Option<Kind> {
+    let (short, long) = (reader.entry("command"), reader.entry("argv"));
+    if let (Some(_), Some(second)) = (short, long) {
+        let message = "argv: `command` says it already";
+        out.error(second.place, message).label("leave one of them out");
+    }
+    let exit = reader.read("exit", exit, out).unwrap_or(ExitTable::Plain);
+    if matches!(exit, ExitTable::Weight | ExitTable::Plugin) {
+        for entry in ["weight", "weights"].iter().filter_map(|key| reader.entry(key)) {
+            let message = format!("`{}` means nothing beside this `exit`", entry.key);
+            out.error(entry.place, message).label("the command's exit says what it weighs");
+        }
+    }
+    let missing = reader.read("missing", values::weight, out);
+    let Some(entry) = short.or(long) else {
+        let message = format!("{what}: what to run is not said");
+        out.error(reader.header, message).label("argv = [\"/path/to/program\"]").of_absence();
+        return None;
+    };
+    let argv = values::argv(&entry.key, &entry.node, out)?;
+    Some(Kind::Command(Box::new(CommandPlan { argv, exit, missing })))
+}
+
+fn exit(key: &str, node: &Node, out: &mut Findings) -> Option<ExitTable> {
+    match &node.value {
+        Value::Table(table) => {
+            let listed: Vec<_> = table.0.iter().map(|entry| listed(entry, out)).collect();
+            let mut listed = listed.into_iter().collect::<Option<Vec<_>>>()?;
+            listed.sort_by_key(|(status, _)| *status);
+            Some(ExitTable::Listed(listed))
+        }
+        Value::Text(text) if text == "weight" => Some(ExitTable::Weight),
+        Value::Text(text) if text == "plugin" => Some(ExitTable::Plugin),
+        _ => {
+            let message = format!("{key}: must be \"weight\", \"plugin\", or a table");
+            out.error(node.place, message).label("as in { 1 = 50, 75 = \"unmeasured\" }");
+            None
+        }
+    }
+}
+
+fn listed(entry: &Entry, out: &mut Findings) -> Option<(u8, ExitMeaning)> {
+    let Ok(status) = entry.key.parse::<u8>() else {
+        out.error(entry.place, format!("exit: `{}` is no exit status: 0 to 255", entry.key));
+        return None;
+    };
+    let meaning = match &entry.node.value {
+        Value::Text(text) if text == "ok" => ExitMeaning::Healthy,
+        Value::Text(text) if text == "immediate" => ExitMeaning::Immediate,
+        Value::Text(text) if text == "unmeasured" => ExitMeaning::Unmeasured,
+        Value::Text(_) => {
+            let message = "exit: must be a weight, \"ok\", \"immediate\" or \"unmeasured\"";
+            out.error(entry.node.place, message);
+            return None;
+        }
+        _ => ExitMeaning::Weighs(values::weight("exit", &entry.node, out)?),
+    };
+    Some((status, meaning))
+}
+
+/// The phases a kind of check can fail in.
+const fn phases(kind: &str) -> &'static [&'static str] {
+    match kind.as_bytes() {
+        b"tcp" => &["resolve", "connect", "send", "read", "answer", "close"],
+        b"http" => &["resolve", "connect", "send", "read", "answer"],
+        b"command" => &["exit"],
+        b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
+        _ => &[],
+    }
+}
+
+/// What failures weigh: the kind's defaults, then `weight`, then `weights`.
+pub(super) fn weights(kind: &str, reader: &Reader<'_>, out: &mut Findings) -> Weights {
+    let mut weights = Weights::DEFAULT;
+    if kind == "xfnts" {
+        // The sample: a command that fails, takes too long or cannot run is half a failure.
+        weights.exit = Weight::HALF;
+    }
+    if let Some(weight) = reader.read("weight", values::weight, out) {
+        let all = ["connect", "send", "read", "answer", "close", "exit"];
+        all.iter().for_each(|phase| set(&mut weights, phase, weight));
+    }
+    if kind == "process" {
+        return weights;
+    }
+    for entry in reader.entries("weights", out) {
+        if phases(kind).contains(&entry.key.as_str()) {
+            if let Some(weight) = values::weight(&entry.key, &entry.node, out) {
+                set(&mut weights, &entry.key, weight);
+            }
+            continue;
+        }
+        let message = format!("weights: {} check has no phase `{}`", target::a(kind), entry.key);
+        let label = match words::nearest(&entry.key, phases(kind).iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("its phases are {}", words::and(phases(kind).iter().copied())),
+        };
+        out.error(entry.place, message).label(label);
+    }
+    weights
+}
+
+fn set(weights: &mut Weights, phase: &str, weight: Weight) {
+    match phase {
+        "resolve" => weights.resolve = Some(weight),
+        "connect" => weights.connect = weight,
+        "send" => weights.send = weight,
+        "read" => weights.read = weight,
+        "answer" => weights.answer = weight,
+        "close" => weights.close = weight,
+        "exit" => weights.exit = weight,
+        _ => debug_assert!(false, "no phase is called {phase}"),
+    }
+}

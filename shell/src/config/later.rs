@@ -1,0 +1,66 @@
+//! What the documents have and this version has not: refused by name, each with a remedy.
+
+use super::report::Findings;
+use super::tree::{Entry, Table};
+
+/// Tables of later versions, and what to do without.
+const TABLES: [(&str, &str); 7] = [
+    ("cluster", "take it out; on a single node `[giveover] command` hands a service over"),
+    ("node", "take it out; this version runs on a single node"),
+    ("group", "take it out; each service is given over by itself"),
+    ("pool", "take it out; members can be watched one by one as services"),
+    ("board", "take it out; no hardware resets this host"),
+    ("watch", "take it out; `giveover status --json` and `events --json` have the same"),
+    ("notify", "take it out; `giveover events --json -f` can feed a program"),
+];
+
+/// Reports tables of later versions in `root` and takes them out, one message each.
+pub(super) fn take_tables(root: &mut Table, out: &mut Findings) {
+    for (name, remedy) in TABLES {
+        if let Some(Entry { place, .. }) = root.remove(name) {
+            out.error(place, format!("[{name}] is not in this version")).label(remedy);
+        }
+    }
+}
+
+/// What to do without the kind of check called `word`, if it is one of a later version.
+pub(super) fn kind(word: &str) -> Option<&'static str> {
+    let (_, remedy) = KINDS.iter().find(|(words, _)| words.contains(&word))?;
+    Some(remedy)
+}
+
+const KINDS: [(&[&str], &str); 5] = [
+    (
+        &["https", "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls"],
+        "without TLS: a command such as curl asks for you",
+    ),
+    (
+        &["ftp", "smtp", "pop3", "imap", "nntp", "telnet", "redis", "mqtt"],
+        "`tcp` with `send` and `expect` can ask it",
+    ),
+    (&["apache", "iplanet"], "`http` with method = \"HEAD\" asks it"),
+    (&["ping", "udp", "dns", "ldap", "agent", "remote"], "a command can ask it"),
+    (
+        &[
+            "postgres",
+            "oracle",
+            "listener",
+            "directory",
+            "nfs-daemons",
+            "nfs-shares",
+            "systemd",
+            "path",
+            "log",
+        ],
+        "a command can look at it",
+    ),
+];
+
+/// Destinations of later versions, and what to do without.
+pub(super) fn destination(word: &str) -> Option<&'static str> {
+    match word {
+        "node" => Some("\"command\" with [giveover] command can reach another node"),
+        "board" => Some("\"command\" can run what resets this host"),
+        _ => None,
+    }
+}

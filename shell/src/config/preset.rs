@@ -1,0 +1,167 @@
+//! Presets: services prepared by others, under what is written in the file.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::files::Files;
+use super::report::Findings;
+use super::tree::{Entry, Node, Table, Value};
+use super::words;
+
+/// The presets that are part of this program: name, what it is for, text.
+const BUILT_IN: [(&str, &str, &str); 3] = [
+    ("nginx", "a web server asked over HTTP", include_str!("presets/nginx.toml")),
+    ("redis", "a Redis or Valkey server asked for a PONG", include_str!("presets/redis.toml")),
+    (
+        "xfnts",
+        "an X font server, watched as the sample of Sun Cluster's guide does",
+        include_str!("presets/xfnts.toml"),
+    ),
+];
+
+/// Name and purpose of every preset that is part of this program.
+pub fn list() -> impl Iterator<Item = (&'static str, &'static str)> {
+    BUILT_IN.iter().map(|(name, purpose, _)| (*name, *purpose))
+}
+
+/// What the preset `name` expands to, as the table of a service.
+#[must_use]
+pub fn text(name: &str) -> Option<&'static str> {
+    BUILT_IN.iter().find(|(known, ..)| *known == name).map(|(.., text)| *text)
+}
+
+/// Presets that were asked for, each read once.
+#[derive(Default)]
+pub(super) struct Presets(HashMap<String, Option<Rc<Table>>>);
+
+impl Presets {
+    /// The preset that `entry` names; one kept beside the main file goes before ours.
+    pub(super) fn find(
+        &mut self,
+        entry: &Entry,
+        files: &mut Files,
+        out: &mut Findings,
+    ) -> Option<Rc<Table>> {
+        let name = super::values::text("preset", &entry.node, out)?;
+        if let Some(known) = self.0.get(name) {
+            let found = known.clone();
+            if found.is_none() {
+                unknown(name, entry, out);
+            }
+            return found;
+        }
+        let own =
+            words::is_name(name).then(|| files.own_preset(name, entry.node.place, out)).flatten();
+        let built_in = || text(name).map(|text| (name, text));
+        let table = match own {
+            Some(table) => Some(table),
+            None => built_in().map(|(name, text)| files.built_in_preset(name, text, out)),
+        };
+        let table = table.map(Rc::new);
+        if table.is_none() {
+            unknown(name, entry, out);
+        }
+        self.0.insert(name.to_owned(), table.clone());
+        table
+    }
+}
+
+fn unknown(name: &str, entry: &Entry, out: &mut Findings) {
+    let finding = out.error(entry.node.place, format!("preset: none is called `{name}`"));
+    match words::nearest(name, list().map(|(name, _)| name)) {
+        Some(near) => finding.label(format!("did you mean `{near}`?")),
+        None => finding.label(format!("there are {}", words::and(list().map(|(name, _)| name)))),
+    };
+}
+
+/// Keys of which one makes the others of a preset void.
+const EITHER: [&[&str]; 2] = [&["address", "network_resources_used"], &["unit", "start"]];
+
+/// What `written` and, under it, `preset` make together. `policy` is not merged: it is a layer of
+/// its own under the service's.
+pub(super) fn under(written: &Table, preset: &Table) -> Table {
+    let mut both = written.clone();
+    for entry in preset.0.iter().filter(|entry| entry.key != "policy") {
+        let rivals = EITHER.iter().find(|keys| keys.contains(&entry.key.as_str()));
+        let replaced = rivals.is_some_and(|keys| keys.iter().any(|key| written.get(key).is_some()));
+        if !replaced {
+            lay_under(&mut both, entry, entry.key == "check");
+        }
+    }
+    both
+}
+
+fn lay_under(table: &mut Table, below: &Entry, are_checks: bool) {
+    let Some(above) = table.0.iter_mut().find(|entry| entry.key == below.key) else {
+        table.0.push(below.clone());
+        return;
+    };
+    let (Value::Table(above), Value::Table(below)) = (&mut above.node.value, &below.node.value)
+    else {
+        return;
+    };
+    for entry in &below.0 {
+        if are_checks {
+            lay_check_under(above, entry);
+        } else {
+            lay_under(above, entry, false);
+        }
+    }
+}
+
+/// Keys that say what a check asks.
+const ASKS: [&str; 4] = ["url", "kind", "command", "argv"];
+
+/// A check of a preset under the one of the same name. `false` drops it; a target takes its
+/// place; a table is laid on it key by key, unless it asks another kind of thing.
+fn lay_check_under(checks: &mut Table, preset: &Entry) {
+    let Some(at) = checks.0.iter().position(|entry| entry.key == preset.key) else {
+        checks.0.push(preset.clone());
+        return;
+    };
+    let Some(written) = checks.0.get_mut(at) else { return };
+    if matches!(written.node.value, Value::Bool(false)) {
+        checks.0.remove(at);
+        return;
+    }
+    let asks_other = asks(&written.node).is_some_and(|kind| Some(kind) != asks(&preset.node));
+    let Value::Table(table) = &mut written.node.value else { return };
+    if asks_other {
+        return;
+    }
+    let asks_itself = ASKS.iter().any(|key| table.get(key).is_some());
+    for entry in as_table(preset).0 {
+        if !(asks_itself && ASKS.contains(&entry.key.as_str())) {
+            lay_under(table, &entry, false);
+        }
+    }
+}
+
+/// The kind of check `node` asks for, if it says so.
+fn asks(node: &Node) -> Option<String> {
+    let before = |text: &str| text.split("://").next().unwrap_or_default().to_owned();
+    match &node.value {
+        Value::Text(text) => Some(before(text)),
+        Value::Table(table) => {
+            let (key, entry) = ASKS.iter().find_map(|key| Some((*key, table.get(key)?)))?;
+            match &entry.node.value {
+                Value::Text(text) => Some(before(text)),
+                _ if key == "command" || key == "argv" => Some("command".to_owned()),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// A check as a table: a target is the table of its `url`.
+fn as_table(check: &Entry) -> Table {
+    match &check.node.value {
+        Value::Table(table) => table.clone(),
+        _ => Table(vec![Entry {
+            key: "url".to_owned(),
+            place: check.place,
+            node: check.node.clone(),
+        }]),
+    }
+}

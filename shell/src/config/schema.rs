@@ -1,0 +1,344 @@
+//! What a configuration may hold: every table, every key, with meaning, unit, range and default.
+//!
+//! The loader reads these lists to tell a known key from an unknown one, and [`text`] prints
+//! them, so that the two cannot differ. A table is always flat: no key changes which others may
+//! stand beside it, except that each kind of check has its own.
+
+use super::words;
+
+/// One key of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The key.
+    pub name: &'static str,
+    /// What it takes, in a few words.
+    pub takes: &'static str,
+    /// What it is when not written; empty if there is no such thing.
+    pub default: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
+const fn key(
+    name: &'static str,
+    takes: &'static str,
+    default: &'static str,
+    about: &'static str,
+) -> Key {
+    Key { name, takes, default, about }
+}
+
+/// One table.
+#[derive(Clone, Copy, Debug)]
+pub struct TableOf {
+    /// Its name, as a header has it.
+    pub name: &'static str,
+    /// What it is about.
+    pub about: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+}
+
+/// Every table of this version.
+pub const TABLES: [TableOf; 13] = [
+    TableOf { name: "", about: "The file itself.", keys: ROOT },
+    TableOf { name: "[host]", about: "The host as a whole.", keys: HOST },
+    TableOf { name: "host.actions", about: "The host's budget.", keys: ACTIONS },
+    TableOf {
+        name: "host.local_fault",
+        about: "When so many services fail at once, and no trusted server answers, that the \
+                fault must be ours. Off without `trusted`.",
+        keys: LOCAL_FAULT,
+    },
+    TableOf {
+        name: "[giveover]",
+        about: "How a service is handed over from a single node.",
+        keys: GIVEOVER,
+    },
+    TableOf { name: "[control]", about: "Who may command.", keys: CONTROL },
+    TableOf {
+        name: "[policy.NAME]",
+        about: "Limits under a name. `[policy.default]` is under every service's.",
+        keys: POLICY,
+    },
+    TableOf { name: "[service.NAME]", about: "One thing watched.", keys: SERVICE },
+    TableOf {
+        name: "check.NAME",
+        about: "One way to look at a service: a target, or a table. `false` drops a preset's.",
+        keys: CHECK,
+    },
+    TableOf { name: "check.NAME, kind tcp", about: "Connect, disconnect.", keys: TCP },
+    TableOf { name: "check.NAME, kind http", about: "One HTTP/1.1 request.", keys: HTTP },
+    TableOf { name: "check.NAME, kind command", about: "A program's exit status.", keys: COMMAND },
+    TableOf {
+        name: "check.NAME, kind xfnts",
+        about: "An X font server: connect within 95 % of the time, disconnect, then `fsinfo`.",
+        keys: XFNTS,
+    },
+];
+
+/// The file itself.
+pub(super) const ROOT: &[Key] = &[
+    key(
+        "include",
+        "list of paths, `*` and `?` in the last part",
+        "[]",
+        "further files, relative to this one, in the order of their names; these include none",
+    ),
+    key("host", "table", "", "the host as a whole"),
+    key("giveover", "table", "", "how a service is handed over"),
+    key("control", "table", "", "who may command"),
+    key("policy", "tables", "", "limits under names"),
+    key("service", "tables", "", "what is watched"),
+];
+
+/// `[host]`.
+pub(super) const HOST: &[Key] = &[
+    key("node", "text", "the host's name", "our name on screens"),
+    key(
+        "trusted",
+        "list of targets",
+        "[]",
+        "servers whose answers prove that our own network works",
+    ),
+    key("observe", "true or false", "false", "decide, record and show, but act on nothing"),
+    key(
+        "actions",
+        "table",
+        "{ count = 20, per = \"1h\" }",
+        "restarts and giveovers of all services",
+    ),
+    key(
+        "local_fault",
+        "table",
+        "{ share = \"50%\", least = 3, within = \"120s\" }",
+        "when many failures at once mean ourselves",
+    ),
+];
+
+/// `host.actions`.
+pub(super) const ACTIONS: &[Key] = &[
+    key("count", "1 to 9999", "20", "restarts and giveovers of all services together"),
+    key("per", "duration", "\"1h\"", "in which window"),
+];
+
+/// `host.local_fault`.
+pub(super) const LOCAL_FAULT: &[Key] = &[
+    key("share", "share, 1% to 100%", "\"50%\"", "this part of the services fails"),
+    key("least", "1 to 9999", "3", "but at least so many"),
+    key("within", "duration", "\"120s\"", "each at most so long ago"),
+];
+
+/// `[giveover]`.
+pub(super) const GIVEOVER: &[Key] = &[
+    key("may", "command", "", "asked before anything is stopped: exit 0 yes, 75 not now, else no"),
+    key("command", "command", "", "hands the service over once it is proven stopped: exit 0 done"),
+    key("timeout", "duration", "\"60s\"", "limit of either"),
+];
+
+/// `[control]`.
+pub(super) const CONTROL: &[Key] = &[key(
+    "command",
+    "list of users, groups as `@group`",
+    "[]",
+    "who may command, besides root and the daemon's own user",
+)];
+
+/// `[policy.NAME]`, and `policy` of a service.
+pub(super) const POLICY: &[Key] = &[
+    key("like", "name of a policy", "", "what is not written here is as there"),
+    key(
+        "thorough_probe_interval",
+        "duration",
+        "\"30s\"",
+        "from the end of one cycle of probes to the start of the next",
+    ),
+    key("probe_timeout", "duration", "\"10s\"", "the total deadline of one probe"),
+    key(
+        "retry_count",
+        "0 to 9999, -1 or \"unlimited\"",
+        "2",
+        "restarts allowed inside retry_interval; 0 gives over at once",
+    ),
+    key("retry_interval", "duration", "\"600s\"", "how long failures and restarts count"),
+    key("start_timeout", "duration", "\"60s\"; of a unit, its own", "how long a start may take"),
+    key("stop_timeout", "duration", "\"30s\"; of a unit, its own", "how long a stop may take"),
+    key(
+        "start_grace",
+        "duration, also \"0s\"",
+        "\"30s\"",
+        "after a start, failed probes count nothing for so long or until the first healthy cycle",
+    ),
+    key(
+        "restart_delay",
+        "up to 8 durations",
+        "[\"0s\", \"5s\"]",
+        "waits before the first, second, … restart of a window; the last repeats",
+    ),
+    key(
+        "failover_mode",
+        "none, soft, hard, restart_only, log_only",
+        "\"soft\"",
+        "what a start or stop that fails leads to; the last two never give over",
+    ),
+    key("combine", "heaviest, sum", "\"heaviest\"", "how the checks of one cycle make one verdict"),
+];
+
+/// `[service.NAME]`.
+pub(super) const SERVICE: &[Key] = &[
+    key("preset", "name of a preset", "", "what is not written here is as there"),
+    key("unit", "name of a unit", "", "a unit of systemd runs it"),
+    key("start", "command", "", "the service itself, in the foreground; we run it"),
+    key("forks", "true or false", "false", "`start` exits 0 and leaves the service behind"),
+    key("stop", "command, or a signal", "\"TERM\"", "how to stop what `start` runs"),
+    key("user", "name", "ours", "the user it runs as"),
+    key("group", "name", "the user's own", "the group it runs as"),
+    key("dir", "absolute path", "\"/\"", "its working directory"),
+    key("env", "table of texts", "{}", "added to our environment"),
+    key("validate", "command", "", "before a planned stop; not 0 leaves the service as it is"),
+    key("address", "HOST[:PORT], or several", "", "whom checks without a host of their own ask"),
+    key("network_resources_used", "list of hosts", "", "the hosts, where each has every port"),
+    key("port_list", "list of ports", "", "the ports of each of these hosts"),
+    key("check", "tables", "", "ways to look at it"),
+    key(
+        "ladder",
+        "list of checks",
+        "[]",
+        "tried in this order, each only when the one before is healthy; others run beside",
+    ),
+    key("needs", "list of services", "[]", "must be ok before this one is acted on"),
+    key("policy", "name of a policy, or a table of limits", "\"default\"", "its limits"),
+    key(
+        "giveover",
+        "command, none",
+        "command if [giveover] has one",
+        "where it goes when restarts do not help",
+    ),
+    key(
+        "network",
+        "true or false",
+        "false",
+        "our own way out: the local-fault rule never holds it",
+    ),
+    key("allow", "list of warnings", "[]", "warnings that need not be given"),
+];
+
+/// Keys of every check.
+pub(super) const CHECK: &[Key] = &[
+    key(
+        "url",
+        "KIND://HOST[:PORT][/PATH], or KIND",
+        "",
+        "what is asked; a bare kind asks the service's `address`",
+    ),
+    key("kind", "tcp, http, command, process, xfnts", "", "with `address`, the long form of `url`"),
+    key("address", "HOST[:PORT], or several", "the URL's", "where it is asked"),
+    key("timeout", "duration, at most probe_timeout", "probe_timeout", "the total deadline"),
+    key("weight", "1 to 100", "", "what every failure of this check weighs"),
+    key(
+        "weights",
+        "table of phases",
+        "{ connect = 100, send = 100, exit = 100, read = 50, answer = 50, close = 50 }",
+        "what a failure weighs by the phase it happens in; `resolve` cannot be measured unless \
+         it is given a weight",
+    ),
+    key("every", "duration", "each cycle", "probed only so often; in each cycle while it fails"),
+    key("observe", "true or false", "false", "probed and shown, counts nothing"),
+];
+
+/// Keys of `tcp` checks.
+pub(super) const TCP: &[Key] = &[
+    key("send", "text", "", "sent once connected"),
+    key("expect", "text", "", "must appear in what is read"),
+];
+
+/// Keys of `http` checks.
+pub(super) const HTTP: &[Key] = &[
+    key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for"),
+    key("method", "GET, HEAD", "\"GET\"", "the request's method"),
+    key("expect", "statuses: 200, or \"2xx\"", "[\"2xx\", \"3xx\"]", "which are right"),
+    key("body", "text", "", "must appear in the body"),
+    key("cap", "size, 1KiB to 16MiB", "\"64KiB\"", "at most so much of an answer is read"),
+];
+
+/// Keys of `command` checks.
+pub(super) const COMMAND: &[Key] = &[
+    key("command", "command", "", "the program and its arguments; makes `kind` needless"),
+    key("argv", "command", "", "the same, beside `kind = \"command\"`"),
+    key(
+        "exit",
+        "weight, plugin, or { STATUS = WEIGHT, \"ok\", \"immediate\" or \"unmeasured\" }",
+        "0 is healthy",
+        "what its exit status means",
+    ),
+    key("missing", "1 to 100", "cannot be measured", "what it weighs if the program is not there"),
+];
+
+/// Keys of `xfnts` checks.
+pub(super) const XFNTS: &[Key] =
+    &[key("fsinfo", "absolute path", "\"/usr/bin/fsinfo\"", "the program that asks the server")];
+
+/// Keys of `process` checks.
+pub(super) const PROCESS: &[Key] = &[];
+
+/// The keys of `kind`.
+pub(super) fn of_kind(kind: &str) -> &'static [Key] {
+    match kind {
+        "tcp" => TCP,
+        "http" => HTTP,
+        "command" => COMMAND,
+        "xfnts" => XFNTS,
+        _ => PROCESS,
+    }
+}
+
+/// The kinds that have `key`.
+pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
+    let has = |kind: &&str| of_kind(kind).iter().any(|own| own.name == key);
+    KINDS.into_iter().filter(has).collect()
+}
+
+/// The kinds of check in this version.
+pub const KINDS: [&str; 5] = ["tcp", "http", "command", "process", "xfnts"];
+
+/// The key among `known` that goes by the word `word` elsewhere.
+pub(super) fn meant_by<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let (_, ours) = ELSEWHERE.iter().find(|(theirs, _)| *theirs == word)?;
+    known.filter(|name| ours.contains(name)).last()
+}
+
+/// Words of other monitors, and ours for the same.
+const ELSEWHERE: [(&str, &[&str]); 12] = [
+    ("interval", &["thorough_probe_interval", "every"]),
+    ("inter", &["thorough_probe_interval", "every"]),
+    ("probe_interval", &["thorough_probe_interval"]),
+    ("timeout", &["probe_timeout"]),
+    ("max_restarts", &["retry_count"]),
+    ("window", &["retry_interval"]),
+    ("delay", &["restart_delay"]),
+    ("grace", &["start_grace"]),
+    ("exec", &["start", "command"]),
+    ("cmd", &["start", "command"]),
+    ("depends", &["needs"]),
+    ("status", &["expect"]),
+];
+
+/// Everything a file may hold, for `giveover schema`.
+#[must_use]
+pub fn text() -> String {
+    let mut text = String::new();
+    for table in TABLES.iter().filter(|table| !table.keys.is_empty()) {
+        let name = if table.name.is_empty() { "top level" } else { table.name };
+        text += &words::wrapped(&format!("{name}: {}", table.about), "  ");
+        for key in table.keys {
+            text += &format!("  {} = {}\n", key.name, key.takes);
+            let default = match key.default {
+                "" => String::new(),
+                default => format!(" ({default})"),
+            };
+            text += &words::wrapped(&format!("      {}{default}", key.about), "      ");
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,359 @@
+//! `[service.NAME]`: from a table to a service that can be watched.
+
+use std::borrow::Cow;
+
+use giveover_core::policy::{FailoverMode, Policy, Scope};
+use giveover_core::time::Span;
+
+use super::address::Addresses;
+use super::check::{self, Around, MOST_CHECKS};
+use super::files::Files;
+use super::later;
+use super::name;
+use super::needs::{self, Wants};
+use super::plan::{CheckPlan, GoesTo, Run, ServicePlan};
+use super::policy::{Policies, Settled, SourceLists};
+use super::preset::{self, Presets};
+use super::reader::{Reader, header};
+use super::report::Findings;
+use super::run;
+use super::schema::{self, Key};
+use super::scope;
+use super::source::Place;
+use super::tree::{Entry, Node, Table, Value};
+use super::values;
+use super::warning;
+use super::words;
+
+/// Where the parts of a service are written, for what is found out about them later.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    pub(super) header: Place,
+    pub(super) unit: Place,
+    pub(super) start: Place,
+    pub(super) stop: Place,
+    pub(super) validate: Place,
+    pub(super) user: Place,
+    pub(super) group: Place,
+    pub(super) dir: Place,
+    /// As many as the service has checks.
+    pub(super) checks: Vec<Place>,
+    /// Warnings that need not be given.
+    pub(super) allow: Vec<&'static str>,
+}
+
+/// What services need to know of the rest of the file.
+pub(super) struct Ground<'a> {
+    pub(super) policies: &'a Policies<'a>,
+    /// The limits under every service's.
+    pub(super) limits: &'a Settled,
+    /// Whether `[giveover] command` is there.
+    pub(super) command: bool,
+}
+
+/// What services have from each other.
+#[derive(Default)]
+struct Shared {
+    presets: Presets,
+    sources: SourceLists,
+}
+
+/// Reads every service. Where there are errors some may be missing.
+pub(super) fn read_all(
+    entries: &[Entry],
+    ground: &Ground<'_>,
+    files: &mut Files,
+    out: &mut Findings,
+) -> Vec<(ServicePlan, Places)> {
+    let mut shared = Shared::default();
+    let mut services = Vec::with_capacity(entries.len());
+    let mut wants = Vec::with_capacity(entries.len());
+    for entry in entries {
+        name::check("service", entry, out);
+        let (service, wanted) = match values::table(&entry.key, &entry.node, out) {
+            Some(table) => read(entry, table, ground, &mut shared, files, out),
+            None => (None, Wants::new()),
+        };
+        services.extend(service);
+        wants.push(wanted);
+    }
+    let names: Vec<Box<str>> = entries.iter().map(|entry| entry.key.as_str().into()).collect();
+    let needs = needs::resolve(&names, &wants, out);
+    if services.len() == needs.len() {
+        for ((service, _), needs) in services.iter_mut().zip(needs) {
+            service.needs = needs;
+        }
+    }
+    services
+}
+
+fn read(
+    entry: &Entry,
+    written: &Table,
+    ground: &Ground<'_>,
+    shared: &mut Shared,
+    files: &mut Files,
+    out: &mut Findings,
+) -> (Option<(ServicePlan, Places)>, Wants) {
+    let preset = written.get("preset");
+    let below = preset.and_then(|preset| shared.presets.find(preset, files, out));
+    let table = match &below {
+        Some(below) => Cow::Owned(preset::under(written, below)),
+        None => Cow::Borrowed(written),
+    };
+    let path = format!("service.{}", entry.key);
+    refuse_error_rows(&table, &path, out);
+    let reader = Reader::new(&table, header(entry), path, &[schema::SERVICE, ERROR_ROWS], out);
+    let draft = Draft::read(&reader, ground, out);
+    let preset_name = preset.and_then(|preset| match &preset.node.value {
+        Value::Text(name) => Some(name.as_str()),
+        _ => None,
+    });
+    let mut limits = ground.limits.clone();
+    if let Some(below) = &below {
+        let source = format!("preset {}", preset_name.unwrap_or("?"));
+        let entry = below.get("policy");
+        limits.lay(&ground.policies.layers_of(entry, &source, &source, out));
+    }
+    let own = written.get("policy");
+    let source = format!("service {}", entry.key);
+    limits.lay(&ground.policies.layers_of(own, &source, &reader.path, out));
+    let wants = draft.wants.clone();
+    let service = draft.finish(&entry.key, limits, &reader, &mut shared.sources, out);
+    let service = service.map(|(service, places)| {
+        let preset = preset_name.map(Into::into);
+        (ServicePlan { preset, ..service }, places)
+    });
+    (service, wants)
+}
+
+/// Known, so that it gets a message of its own.
+const ERROR_ROWS: &[Key] = &[Key { name: "error", takes: "", default: "", about: "" }];
+
+fn refuse_error_rows(table: &Table, path: &str, out: &mut Findings) {
+    if let Some(rows) = table.get("error") {
+        let message = format!("[[{path}.error]] is not in this version");
+        let label = "take it out; rows of errors belong to checks of databases";
+        out.error(rows.place, message).label(label);
+    }
+}
+
+/// A service but for its checks and limits, which depend on each other.
+struct Draft {
+    run: Run,
+    validate: Option<Vec<String>>,
+    addresses: Option<Addresses>,
+    goes_to: GoesTo,
+    network: bool,
+    wants: Wants,
+    allow: Vec<&'static str>,
+}
+
+impl Draft {
+    fn read(reader: &Reader<'_>, ground: &Ground<'_>, out: &mut Findings) -> Self {
+        Self {
+            run: run::read(reader, out),
+            validate: reader.read("validate", values::argv, out),
+            addresses: Addresses::read(reader, out),
+            goes_to: goes_to(reader, ground.command, out),
+            network: reader.read("network", values::boolean, out).unwrap_or(false),
+            wants: reader.read("needs", wants, out).unwrap_or_default(),
+            allow: reader.read("allow", warning::allowed, out).unwrap_or_default(),
+        }
+    }
+
+    fn finish(
+        self,
+        name: &str,
+        mut limits: Settled,
+        reader: &Reader<'_>,
+        sources: &mut SourceLists,
+        out: &mut Findings,
+    ) -> Option<(ServicePlan, Places)> {
+        let watched = !reader.has("unit") && !reader.has("start");
+        let goes_to =
+            if watched && !reader.has("giveover") { GoesTo::Nobody } else { self.goes_to };
+        fit(&mut limits, &self.run, watched, goes_to);
+        let around = Around {
+            path: &reader.path,
+            addresses: self.addresses.as_ref(),
+            addresses_wrong: self.addresses.is_none()
+                && (reader.has("address") || reader.has("network_resources_used")),
+            probe_timeout: limits.limits.probe_timeout,
+            interval: limits.limits.thorough_probe_interval,
+            has_process: !watched,
+        };
+        let ladder = ladder(reader, out);
+        let (checks, check_places) = checks(reader, &around, out)?;
+        if watched && checks.is_empty() {
+            let message = format!("{}: there is nothing to watch", reader.path);
+            let finding = out.error(reader.header, message);
+            finding.label("give it `unit` or `start`, or at least a check").of_absence();
+        }
+        let scope = scope::of(&self.run, &checks, &ladder, limits.combine, goes_to);
+        let policy = judge(&limits, scope, reader, &self.allow, out)?;
+        let places = places(reader, check_places, self.allow);
+        let service = ServicePlan {
+            name: name.into(),
+            preset: None,
+            run: self.run,
+            validate: self.validate,
+            checks,
+            ladder,
+            combine: limits.combine,
+            needs: Vec::new(),
+            policy,
+            giveover: goes_to,
+            network: self.network,
+            sources: sources.of(&limits),
+        };
+        warning::of_service(&service, &places, out);
+        Some((service, places))
+    }
+}
+
+/// The policy that the limits make for `scope`; an impossible one is said where it is written.
+fn judge(
+    limits: &Settled,
+    scope: Scope,
+    reader: &Reader<'_>,
+    allow: &[&str],
+    out: &mut Findings,
+) -> Option<Policy> {
+    match Policy::new(limits.limits, scope) {
+        Ok((policy, warnings)) => {
+            warning::of_policy(&warnings, limits, reader, allow, out);
+            Some(policy)
+        }
+        Err(error) => {
+            let place = limits.place(error.key()).unwrap_or(reader.header);
+            let (message, label) = warning::halves(&error.to_string());
+            out.error(place, format!("{}: {message}", reader.path)).label(label);
+            None
+        }
+    }
+}
+
+fn places(reader: &Reader<'_>, checks: Vec<Place>, allow: Vec<&'static str>) -> Places {
+    Places {
+        header: reader.header,
+        unit: reader.place("unit"),
+        start: reader.place("start"),
+        stop: reader.place("stop"),
+        validate: reader.place("validate"),
+        user: reader.place("user"),
+        group: reader.place("group"),
+        dir: reader.place("dir"),
+        checks,
+        allow,
+    }
+}
+
+/// How long systemd waits for units that do not say otherwise; the unit's own time-outs take
+/// this place once systemd can be asked.
+const OF_UNITS: Span = Span::from_secs(90);
+
+/// What `check` calls the source of these.
+pub(super) const SYSTEMD: &str = "systemd's default";
+
+/// Limits that follow from what runs the service.
+fn fit(limits: &mut Settled, run: &Run, watched: bool, goes_to: GoesTo) {
+    if matches!(run, Run::Unit(_)) {
+        for key in ["start_timeout", "stop_timeout"] {
+            if limits.place(key).is_none() {
+                limits.derive(key, SYSTEMD);
+                match key {
+                    "start_timeout" => limits.limits.start_timeout = OF_UNITS,
+                    _ => limits.limits.stop_timeout = OF_UNITS,
+                }
+            }
+        }
+    }
+    if watched && goes_to == GoesTo::Nobody {
+        limits.limits.failover_mode = FailoverMode::LogOnly;
+        limits.derive("failover_mode", "watched only");
+    } else if watched {
+        limits.limits.retry_count = Some(0);
+        limits.derive("retry_count", "watched only");
+    }
+}
+
+fn goes_to(reader: &Reader<'_>, command: bool, out: &mut Findings) -> GoesTo {
+    let otherwise = if command { GoesTo::Command } else { GoesTo::Nobody };
+    let Some(entry) = reader.entry("giveover") else { return otherwise };
+    let Some(word) = values::text("giveover", &entry.node, out) else { return otherwise };
+    let place = entry.node.place;
+    match (word, later::destination(word)) {
+        ("none", _) => return GoesTo::Nobody,
+        ("command", _) if command => return GoesTo::Command,
+        ("command", _) => {
+            let finding = out.error(place, "giveover: there is no command to hand it over with");
+            finding.label("[giveover] needs `command`").of_absence();
+        }
+        (_, Some(remedy)) => {
+            let message = format!("giveover: \"{word}\" is not in this version");
+            out.error(place, message).label(remedy);
+        }
+        _ => {
+            let finding = out.error(place, "giveover: must be \"command\" or \"none\"");
+            if let Some(near) = words::nearest(word, ["command", "none"]) {
+                finding.label(format!("did you mean `{near}`?"));
+            }
+        }
+    }
+    otherwise
+}
+
+fn wants(key: &str, node: &Node, out: &mut Findings) -> Option<Wants> {
+    values::list(key, node, out, |key, node, out| {
+        values::text(key, node, out).map(|name| (name.to_owned(), node.place))
+    })
+}
+
+fn checks(
+    reader: &Reader<'_>,
+    around: &Around<'_>,
+    out: &mut Findings,
+) -> Option<(Vec<CheckPlan>, Vec<Place>)> {
+    let entries = reader.entries("check", out);
+    if let Some(one_more) = entries.get(MOST_CHECKS) {
+        let message = format!("{}: {} checks are too many", reader.path, entries.len());
+        out.error(one_more.place, message).label(format!("at most {MOST_CHECKS} in one service"));
+        return None;
+    }
+    let read = entries.iter().map(|entry| {
+        name::check("check", entry, out);
+        Some((check::read(entry, around, out)?, entry.node.place))
+    });
+    // Every one of them is read before the first wrong one ends this.
+    let read: Vec<_> = read.collect();
+    read.into_iter().collect::<Option<Vec<_>>>().map(|checks| checks.into_iter().unzip())
+}
+
+/// The rungs by their place; they are names of checks whether or not these can be read.
+fn ladder(reader: &Reader<'_>, out: &mut Findings) -> Vec<u8> {
+    let rungs = reader.read("ladder", wants, out).unwrap_or_default();
+    let checks = match reader.entry("check").map(|entry| &entry.node.value) {
+        Some(Value::Table(table)) => &table.0[..],
+        _ => &[],
+    };
+    let mut ladder = Vec::with_capacity(rungs.len());
+    for (name, place) in rungs {
+        let at = checks.iter().position(|check| check.key == name);
+        match at.and_then(|at| u8::try_from(at).ok()) {
+            Some(at) if ladder.contains(&at) => {
+                out.error(place, format!("ladder: `{name}` is named twice"));
+            }
+            Some(at) => ladder.push(at),
+            None => {
+                let finding = out.error(place, format!("ladder: no check is called `{name}`"));
+                finding.of_absence();
+                let names = checks.iter().map(|check| check.key.as_str());
+                if let Some(near) = words::nearest(&name, names) {
+                    finding.label(format!("did you mean `{near}`?"));
+                }
+            }
+        }
+    }
+    ladder
+}

@@ -1,0 +1,283 @@
+//! Targets and addresses as people write them: `http://127.0.0.1/health`, `[::1]:80`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::later;
+use super::plan::Host;
+use super::schema::KINDS;
+use super::words;
+
+/// A host, with its port if one is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Address {
+    pub(super) host: Host,
+    pub(super) port: Option<u16>,
+}
+
+/// A target: what kind of check, whom it asks, what it asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target<'t> {
+    /// A kind of this version.
+    pub(super) kind: &'static str,
+    /// Whom; `None` for a bare kind.
+    pub(super) address: Option<Address>,
+    /// The host with its port as written, for the Host field.
+    pub(super) authority: &'t str,
+    /// The path with its query, as written; empty if none is.
+    pub(super) path: &'t str,
+}
+
+/// What is wrong with a target, and perhaps the remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BadTarget {
+    pub(super) message: String,
+    pub(super) remedy: String,
+}
+
+impl BadTarget {
+    fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { message: message.into(), remedy: remedy.into() }
+    }
+}
+
+/// The kind called `word`.
+pub(super) fn kind(word: &str) -> Result<&'static str, BadTarget> {
+    if let Some(kind) = KINDS.iter().find(|kind| **kind == word) {
+        return Ok(kind);
+    }
+    if let Some(remedy) = later::kind(word) {
+        let kinds = words::and(KINDS);
+        let message = format!("`{word}` checks are not in this version: kinds here are {kinds}");
+        return Err(BadTarget::new(message, remedy));
+    }
+    let remedy = match words::nearest(word, KINDS) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("kinds are {}", words::and(KINDS)),
+    };
+    Err(BadTarget::new(format!("no kind of check is called `{word}`"), remedy))
+}
+
+/// Reads `KIND://HOST[:PORT][/PATH]`, or a bare `KIND`.
+pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
+    let Some((word, rest)) = text.split_once("://") else {
+        let bare = kind(text).map_err(|bad| not_even_a_kind(text, bad))?;
+        return Ok(Target { kind: bare, address: None, authority: "", path: "" });
+    };
+    let kind = kind(word)?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
+    match kind {
+        "command" => {
+            let program = if rest.starts_with('/') { rest } else { "/path/to/program" };
+            let remedy = format!("{{ command = [\"{program}\"] }}");
+            return Err(BadTarget::new("a command is no URL", remedy));
+        }
+        "process" => {
+            return Err(BadTarget::new("a process has no address", "write \"process\" alone"));
+        }
+        "http" => check_path(path)?,
+        _ if path.is_empty() => {}
+        _ => {
+            let remedy = format!("{word}://{authority}");
+            return Err(BadTarget::new(format!("{} target has no path", a(kind)), remedy));
+        }
+    }
+    if authority.contains('@') {
+        return Err(BadTarget::new(format!("{} target has no user", a(kind)), "leave it out"));
+    }
+    Ok(Target { kind, address: Some(address(authority)?), authority, path })
+}
+
+/// `a tcp`, `an http`.
+pub(super) fn a(kind: &str) -> String {
+    let n = if kind.starts_with(['h', 'x']) { "n" } else { "" };
+    format!("a{n} {kind}")
+}
+
+/// A text without `://` that is no kind either is likelier an address than a word.
+fn not_even_a_kind(text: &str, bad: BadTarget) -> BadTarget {
+    if text.contains([':', '/', '.']) {
+        let remedy = format!("KIND://HOST:PORT; kinds are {}", words::and(KINDS));
+        return BadTarget::new(format!("`{text}` does not say what kind of check it is"), remedy);
+    }
+    bad
+}
+
+/// What a path may hold: anything else would end the request line, or never reach the server.
+pub(super) fn check_path(path: &str) -> Result<(), BadTarget> {
+    if let Some(bad) = path.chars().find(|c| !('!'..='~').contains(c)) {
+        let mut bytes = [0; 4];
+        let escaped: String =
+            bad.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let message = "a path has neither blanks nor characters outside ASCII";
+        return Err(BadTarget::new(message, format!("write {bad:?} as {escaped}")));
+    }
+    if path.contains('#') {
+        return Err(BadTarget::new("a server is never sent what follows a `#`", "leave it out"));
+    }
+    Ok(())
+}
+
+/// Reads `HOST`, `HOST:PORT`, `[IPV6]` or `[IPV6]:PORT`.
+pub(super) fn address(text: &str) -> Result<Address, BadTarget> {
+    if let Some(rest) = text.strip_prefix('[') {
+        let Some((inside, behind)) = rest.split_once(']') else {
+            return Err(BadTarget::new("an IPv6 address is not closed", "`]` is missing"));
+        };
+        let host = inside.parse::<Ipv6Addr>().map_err(|_| {
+            BadTarget::new(format!("`{inside}` is no IPv6 address"), "as in [2001:db8::1]:80")
+        })?;
+        let port = match behind.strip_prefix(':') {
+            Some(digits) => Some(port(digits)?),
+            None if behind.is_empty() => None,
+            None => return Err(BadTarget::new("only `:PORT` may follow a `]`", "")),
+        };
+        return Ok(Address { host: Host::Address(host.into()), port });
+    }
+    if text.parse::<Ipv6Addr>().is_ok() || text.matches(':').count() > 1 {
+        let remedy = "as in [2001:db8::1]:80";
+        return Err(BadTarget::new("an IPv6 address stands in brackets", remedy));
+    }
+    match text.split_once(':') {
+        Some((name, digits)) => Ok(Address { host: host(name)?, port: Some(port(digits)?) }),
+        None => Ok(Address { host: host(text)?, port: None }),
+    }
+}
+
+/// A host alone; here an IPv6 address needs no brackets.
+pub(super) fn bare_host(text: &str) -> Result<Host, BadTarget> {
+    match text.parse::<IpAddr>() {
+        Ok(address) => Ok(Host::Address(address)),
+        Err(_) => host(text),
+    }
+}
+
+fn host(text: &str) -> Result<Host, BadTarget> {
+    if text.is_empty() {
+        return Err(BadTarget::new("the host is missing", "KIND://HOST:PORT"));
+    }
+    if let Ok(address) = text.parse::<Ipv4Addr>() {
+        return Ok(Host::Address(address.into()));
+    }
+    if let Some(variable) = text.strip_prefix('$') {
+        let message = format!("`${variable}` stands for members of groups and pools");
+        return Err(BadTarget::new(message, "these are not in this version: write the host"));
+    }
+    if text.chars().all(|c| c.is_ascii_digit() || c == '.') {
+        return Err(BadTarget::new(format!("`{text}` is no IPv4 address"), "as in 192.0.2.1"));
+    }
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+    };
+    let name = text.strip_suffix('.').unwrap_or(text);
+    if name.len() > 253 || !name.split('.').all(label) {
+        return Err(BadTarget::new(format!("`{text}` is no name of a host"), ""));
+    }
+    Ok(Host::Name(text.into()))
+}
+
+/// Reads a port, 1 to 65535.
+pub(super) fn port(text: &str) -> Result<u16, BadTarget> {
+    let digits = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    match text.parse::<u16>() {
+        Ok(port) if port > 0 && digits => Ok(port),
+        _ => Err(BadTarget::new(format!("`{text}` is no port: 1 to 65535"), "")),
+    }
+}
+
+/// The port of `kind` where none is written.
+pub(super) fn usual_port(kind: &str) -> Option<u16> {
+    match kind {
+        "http" => Some(80),
+        "xfnts" => Some(7100),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
+        let address = address(text).ok()?;
+        let host = match address.host {
+            Host::Address(address) => address.to_string(),
+            Host::Name(name) => name.into(),
+        };
+        Some((host, address.port))
+    }
+
+    #[test]
+    fn addresses_are_a_host_and_perhaps_a_port() {
+        let is = |text, host: &str, port| {
+            assert_eq!(host_and_port(text), Some((host.to_owned(), port)), "{text}");
+        };
+        is("10.0.0.1", "10.0.0.1", None);
+        is("10.0.0.1:80", "10.0.0.1", Some(80));
+        is("[::1]:65535", "::1", Some(65535));
+        is("[2001:db8::1]", "2001:db8::1", None);
+        is("db_1.example.org.:5432", "db_1.example.org.", Some(5432));
+        is("localhost", "localhost", None);
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        let long = "a".repeat(64);
+        let longer = format!("{}.org", "a.".repeat(130));
+        for text in [
+            "",
+            ":80",
+            "::1",
+            "fe80::1%eth0",
+            "[::1",
+            "[::1]80",
+            "[10.0.0.1]:80",
+            "host:",
+            "host:0",
+            "host:65536",
+            "host:+80",
+            "host:80:90",
+            "300.1.2.3",
+            "1.2.3",
+            "a..b",
+            ".a",
+            "a b",
+            "ü.org",
+            "$NODE:80",
+            "a/b",
+            &long,
+            &longer,
+        ] {
+            assert!(address(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_target_is_a_kind_with_whom_it_asks() {
+        let target = parse("http://example.org:8080/a?b=c").expect("a target");
+        assert_eq!(
+            (target.kind, target.authority, target.path),
+            ("http", "example.org:8080", "/a?b=c")
+        );
+        assert_eq!(parse("http://h?x=1").expect("a target").path, "?x=1");
+        assert_eq!(parse("process").expect("a target").address, None);
+        for text in [
+            "https://h/",
+            "ftp://h",
+            "htp://h",
+            "tcp://h:1/x",
+            "http://u@h/",
+            "http:///x",
+            "10.0.0.1:80",
+            "http://h/a b",
+            "http://h/ü",
+            "http://h/#top",
+            "command:///bin/true",
+            "process://x",
+            "",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}

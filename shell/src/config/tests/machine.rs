@@ -1,0 +1,117 @@
+//! What a configuration asks of a machine.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use giveover_core::time::Span;
+
+use super::super::here::{UnitFacts, look};
+use super::*;
+
+fn loaded(text: &str) -> Loaded {
+    load_str("giveover.toml", text).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// What is said about `text` where systemd has `facts` about every unit.
+fn said_here(text: &str, facts: Option<UnitFacts>) -> String {
+    let report = look(&mut loaded(text), |_| facts.clone());
+    format!("{report}{}", report.summary())
+}
+
+#[test]
+fn programs_users_and_directories_must_be_there() {
+    let dir = tempfile::TempDir::new().expect("a directory");
+    let plain = dir.path().join("plain");
+    fs::write(&plain, "").expect("a file");
+    fs::set_permissions(&plain, fs::Permissions::from_mode(0o644)).expect("a mode");
+    let text = format!(
+        r#"
+[giveover]
+command = ["/no/such/program", "$SERVICE"]
+[service.a]
+start = ["sh", "-c", "true"]
+stop = ["no-such-program-anywhere"]
+dir = "{dir}"
+user = "root"
+group = "no-such-group"
+validate = ["{plain}"]
+check.x = {{ command = ["{dir}"] }}
+check.y = {{ command = ["/no/such"], missing = 50 }}
+[service.b]
+start = ["/bin/$SERVICE"]
+dir = "/no/such/dir"
+user = "no-such-user"
+group = "0"
+check.x = {{ command = ["/bin/sh"] }}
+"#,
+        dir = dir.path().display(),
+        plain = plain.display()
+    );
+    let said = said_here(&text, None);
+    for part in [
+        "giveover.toml:3:11: error: giveover.command: /no/such/program is not here",
+        "error: stop: no-such-program-anywhere is in no directory of PATH",
+        "error: group: `no-such-group` is not known here",
+        "/plain cannot be executed",
+        "error: check.x: ",
+        " is not a file",
+        "error: dir: /no/such/dir is no directory here",
+        "error: user: `no-such-user` is not known here",
+    ] {
+        assert!(said.contains(part), "{part} in:\n{said}");
+    }
+    assert!(said.ends_with("7 errors"), "{said}");
+}
+
+const UNIT: &str = "[service.mqtt]\nunit       = \"mosquitto.service\"\ncheck.x = \"http://h/\"\n";
+
+fn facts(load_state: &str, restart: &str) -> Option<UnitFacts> {
+    let (load_state, restart) = (load_state.to_owned(), restart.to_owned());
+    Some(UnitFacts { load_state, restart, ..UnitFacts::default() })
+}
+
+#[test]
+fn a_unit_that_restarts_itself_is_warned_of() {
+    let expected = "\
+giveover.toml:2:14: warning: unit-restarts-itself: mosquitto.service has Restart=on-failure
+  2 | unit       = \"mosquitto.service\"
+    |              ^^^^^^^^^^^^^^^^^^^ systemd will heal deaths before we count them
+    = systemctl edit mosquitto.service: [Service] Restart=no
+    = or allow = [\"unit-restarts-itself\"] in service.mqtt
+1 warning";
+    assert_eq!(said_here(UNIT, facts("loaded", "on-failure")), expected);
+    assert_eq!(said_here(UNIT, facts("loaded", "no")), "");
+    assert_eq!(said_here(UNIT, None), "");
+    let allowed = format!("{UNIT}allow = [\"unit-restarts-itself\"]");
+    assert_eq!(said_here(&allowed, facts("loaded", "always")), "");
+}
+
+#[test]
+fn a_units_own_time_outs_are_taken_where_the_file_has_none() {
+    let facts = |start, stop| {
+        let (start_timeout, stop_timeout) =
+            (Some(Span::from_secs(start)), Some(Span::from_secs(stop)));
+        UnitFacts { start_timeout, stop_timeout, ..UnitFacts::default() }
+    };
+    let text =
+        format!("[giveover]\ncommand = [\"/bin/sh\"]\n{UNIT}policy = {{ stop_timeout = \"5s\" }}");
+    let mut loaded = loaded(&text);
+    assert!(look(&mut loaded, |_| Some(facts(7, 8))).is_empty());
+    let service = &loaded.plan.services[0];
+    assert_eq!(service.policy.limits().start_timeout, Span::from_secs(7));
+    assert_eq!(service.policy.limits().stop_timeout, Span::from_secs(5));
+    let source = service.sources.iter().find(|(key, _)| *key == "start_timeout");
+    assert_eq!(source.map(|(_, source)| source.as_str()), Some("the unit's own"));
+    let said = said_here(&text, Some(facts(600, 8)));
+    let begin = "giveover.toml:4:14: warning: worst-case-too-long: service.mqtt: with \
+                 mosquitto.service's time-outs, at worst";
+    assert!(said.starts_with(begin), "{said}");
+}
+
+#[test]
+fn a_unit_must_be_known() {
+    let said = said_here(UNIT, facts("not-found", ""));
+    assert!(said.contains("error: unit: systemd knows no mosquitto.service"), "{said}");
+    let said = said_here(UNIT, facts("masked", "no"));
+    assert!(said.contains("error: unit: mosquitto.service is masked"), "{said}");
+}

@@ -1,0 +1,329 @@
+//! Checks: targets, kinds, keys of kinds, commands.
+
+use super::check;
+
+#[test]
+fn targets_that_cannot_be_parsed_say_why() {
+    check(
+        r#"
+[service.web]
+unit = "nginx.service"
+check.a = "127.0.0.1:80"
+check.b = "htp://127.0.0.1"
+check.c = "http://300.1.2.3/"
+check.d = "http://h:99999/"
+check.e = "tcp://::1:80"
+check.f = "tcp://h:80/x"
+check.g = "http://user@h/"
+check.h = "http:///x"
+check.i = "http://h/a b"
+check.j = "http://$NODE/"
+check.k = "ready"
+"#,
+        r#"
+giveover.toml:3:11: error: check.a: `127.0.0.1:80` does not say what kind of check it is
+  3 | check.a = "127.0.0.1:80"
+    |           ^^^^^^^^^^^^^^ KIND://HOST:PORT; kinds are tcp, http, command, process and xfnts
+giveover.toml:4:11: error: check.b: no kind of check is called `htp`
+  4 | check.b = "htp://127.0.0.1"
+    |           ^^^^^^^^^^^^^^^^^ did you mean `http`?
+giveover.toml:5:11: error: check.c: `300.1.2.3` is no IPv4 address
+  5 | check.c = "http://300.1.2.3/"
+    |           ^^^^^^^^^^^^^^^^^^^ as in 192.0.2.1
+giveover.toml:6:11: error: check.d: `99999` is no port: 1 to 65535
+  6 | check.d = "http://h:99999/"
+    |           ^^^^^^^^^^^^^^^^^
+giveover.toml:7:11: error: check.e: an IPv6 address stands in brackets
+  7 | check.e = "tcp://::1:80"
+    |           ^^^^^^^^^^^^^^ as in [2001:db8::1]:80
+giveover.toml:8:11: error: check.f: a tcp target has no path
+  8 | check.f = "tcp://h:80/x"
+    |           ^^^^^^^^^^^^^^ tcp://h:80
+giveover.toml:9:11: error: check.g: an http target has no user
+  9 | check.g = "http://user@h/"
+    |           ^^^^^^^^^^^^^^^^ leave it out
+giveover.toml:10:11: error: check.h: the host is missing
+  10 | check.h = "http:///x"
+     |           ^^^^^^^^^^^ KIND://HOST:PORT
+giveover.toml:11:11: error: check.i: a path has neither blanks nor characters outside ASCII
+  11 | check.i = "http://h/a b"
+     |           ^^^^^^^^^^^^^^ write ' ' as %20
+giveover.toml:12:11: error: check.j: `$NODE` stands for members of groups and pools
+  12 | check.j = "http://$NODE/"
+     |           ^^^^^^^^^^^^^^^ these are not in this version: write the host
+giveover.toml:13:11: error: check.k: no kind of check is called `ready`
+  13 | check.k = "ready"
+     |           ^^^^^^^ kinds are tcp, http, command, process and xfnts
+11 errors
+"#,
+    );
+}
+
+#[test]
+fn kinds_of_later_versions_are_refused_by_name() {
+    check(
+        r#"
+[service.web]
+unit = "nginx.service"
+check.a = "https://www.example.org/"
+check.b = "ping://10.0.0.1"
+check.c = { kind = "redis", address = "h:6379" }
+check.d = { url = "postgres://giveover@/postgres", every = "5sec" }
+check.e = "path:///var/lib"
+"#,
+        r#"
+giveover.toml:3:11: error: check.a: `https` checks are not in this version: kinds here are tcp, http, command, process and xfnts
+  3 | check.a = "https://www.example.org/"
+    |           ^^^^^^^^^^^^^^^^^^^^^^^^^^ without TLS: a command such as curl asks for you
+giveover.toml:4:11: error: check.b: `ping` checks are not in this version: kinds here are tcp, http, command, process and xfnts
+  4 | check.b = "ping://10.0.0.1"
+    |           ^^^^^^^^^^^^^^^^^ a command can ask it
+giveover.toml:5:20: error: kind: `redis` checks are not in this version: kinds here are tcp, http, command, process and xfnts
+  5 | check.c = { kind = "redis", address = "h:6379" }
+    |                    ^^^^^^^ `tcp` with `send` and `expect` can ask it
+giveover.toml:6:19: error: url: `postgres` checks are not in this version: kinds here are tcp, http, command, process and xfnts
+  6 | check.d = { url = "postgres://giveover@/postgres", every = "5sec" }
+    |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a command can look at it
+giveover.toml:6:60: error: every: `sec` is no unit here; ms, s, m, h and d are
+  6 | check.d = { url = "postgres://giveover@/postgres", every = "5sec" }
+    |                                                            ^^^^^^
+giveover.toml:7:11: error: check.e: `path` checks are not in this version: kinds here are tcp, http, command, process and xfnts
+  7 | check.e = "path:///var/lib"
+    |           ^^^^^^^^^^^^^^^^^ a command can look at it
+6 errors
+"#,
+    );
+}
+
+#[test]
+fn keys_and_kinds_must_go_together() {
+    check(
+        r#"
+[service.web]
+unit = "nginx.service"
+check.a = { url = "http://h/", kind = "http" }
+check.b = { url = "http://h/x", path = "/y" }
+check.c = { url = "http://h/", method = "HEAD", body = "ok" }
+check.d = { command = ["a"], argv = ["a"] }
+check.e = { command = ["a"], address = "h:1" }
+check.f = { kind = "process", weight = 50, every = "1h" }
+check.g = { command = ["a"], weights = { connect = 50 } }
+check.h = "command:///bin/true"
+check.i = { url = "tcp://h:1", timeout = "11s", every = "29s" }
+check.j = { kind = "http", address = "h", path = "x" }
+"#,
+        r#"
+giveover.toml:3:32: error: kind: `url` says it already
+  3 | check.a = { url = "http://h/", kind = "http" }
+    |                                ^^^^ leave one of them out
+giveover.toml:4:33: error: path: the URL has one already
+  4 | check.b = { url = "http://h/x", path = "/y" }
+    |                                 ^^^^ leave one of them out
+giveover.toml:5:56: error: body: the answer to a HEAD request has none
+  5 | check.c = { url = "http://h/", method = "HEAD", body = "ok" }
+    |                                                        ^^^^ method = "GET" asks for it
+giveover.toml:6:30: error: argv: `command` says it already
+  6 | check.d = { command = ["a"], argv = ["a"] }
+    |                              ^^^^ leave one of them out
+giveover.toml:7:30: error: `address` means nothing to a command check
+  7 | check.e = { command = ["a"], address = "h:1" }
+    |                              ^^^^^^^ a command knows itself whom it asks
+giveover.toml:8:31: error: `weight` means nothing to a process check
+  8 | check.f = { kind = "process", weight = 50, every = "1h" }
+    |                               ^^^^^^ its end is a complete failure
+giveover.toml:8:44: error: `every` means nothing to a process check
+  8 | check.f = { kind = "process", weight = 50, every = "1h" }
+    |                                            ^^^^^ its end is heard at once
+giveover.toml:9:42: error: weights: a command check has no phase `connect`
+  9 | check.g = { command = ["a"], weights = { connect = 50 } }
+    |                                          ^^^^^^^ its phases are exit
+giveover.toml:10:11: error: check.h: a command is no URL
+  10 | check.h = "command:///bin/true"
+     |           ^^^^^^^^^^^^^^^^^^^^^ { command = ["/bin/true"] }
+giveover.toml:11:42: error: timeout: must be within probe_timeout
+  11 | check.i = { url = "tcp://h:1", timeout = "11s", every = "29s" }
+     |                                          ^^^^^ probe_timeout is "10s"
+giveover.toml:11:57: error: every: no check can be probed oftener than each cycle
+  11 | check.i = { url = "tcp://h:1", timeout = "11s", every = "29s" }
+     |                                                         ^^^^^ thorough_probe_interval is "30s"
+giveover.toml:12:50: error: path: must begin with a slash
+  12 | check.j = { kind = "http", address = "h", path = "x" }
+     |                                                  ^^^
+12 errors
+"#,
+    );
+}
+
+#[test]
+fn a_process_check_needs_a_process() {
+    check(
+        r#"
+[service.web]
+allow = ["watched-only"]
+check.a = "process"
+"#,
+        r#"
+giveover.toml:3:11: error: check.a: there is no process to watch
+  3 | check.a = "process"
+    |           ^^^^^^^^^ the service needs `unit` or `start`
+1 error
+"#,
+    );
+}
+
+#[test]
+fn commands_are_lists_of_words_with_known_names() {
+    check(
+        r#"
+[service.web]
+start = ["/bin/x", "$HOME", "$SERVCE", "a$", "$$ok $SERVICE"]
+validate = []
+stop = ["", "x"]
+check.a = { command = "/bin/x -f y" }
+check.b = { command = ["a\u0000b"] }
+check.c = { command = [3] }
+"#,
+        r#"
+giveover.toml:2:20: error: start: `$HOME` is not known
+  2 | start = ["/bin/x", "$HOME", "$SERVCE", "a$", "$$ok $SERVICE"]
+    |                    ^^^^^^^ known are $SERVICE $CHECK $NODE $MEMBER $FROM $TO $ADDRESS $REASON
+giveover.toml:2:29: error: start: `$SERVCE` is not known
+  2 | start = ["/bin/x", "$HOME", "$SERVCE", "a$", "$$ok $SERVICE"]
+    |                             ^^^^^^^^^ did you mean `$SERVICE`? a dollar that is meant is written `$$`
+giveover.toml:2:40: error: start: a dollar that is meant is written `$$`
+  2 | start = ["/bin/x", "$HOME", "$SERVCE", "a$", "$$ok $SERVICE"]
+    |                                        ^^^^
+giveover.toml:3:12: error: validate: needs at least a program
+  3 | validate = []
+    |            ^^
+giveover.toml:4:8: error: stop: the program's name is empty
+  4 | stop = ["", "x"]
+    |        ^^^^^^^^^
+giveover.toml:5:23: error: command: a list of words is wanted, no shell reads this
+  5 | check.a = { command = "/bin/x -f y" }
+    |                       ^^^^^^^^^^^^^ ["/bin/x", "-f", "y"]
+giveover.toml:6:24: error: command: holds a NUL character, which no program can be given
+  6 | check.b = { command = ["a\u0000b"] }
+    |                        ^^^^^^^^^^
+giveover.toml:7:24: error: command: a text in quotes is wanted, this is a number
+  7 | check.c = { command = [3] }
+    |                        ^
+8 errors
+"#,
+    );
+}
+
+#[test]
+fn exits_are_statuses_with_a_meaning() {
+    check(
+        r#"
+[service.web]
+unit = "a.service"
+check.a = { command = ["a"], exit = "wieght" }
+check.b = { command = ["a"], exit = { 256 = 50, x = 1, 1 = 101, 2 = "fine", 3 = true } }
+"#,
+        r#"
+giveover.toml:3:37: error: exit: must be "weight", "plugin", or a table
+  3 | check.a = { command = ["a"], exit = "wieght" }
+    |                                     ^^^^^^^^ as in { 1 = 50, 75 = "unmeasured" }
+giveover.toml:4:39: error: exit: `256` is no exit status: 0 to 255
+  4 | check.b = { command = ["a"], exit = { 256 = 50, x = 1, 1 = 101, 2 = "fine", 3 = true } }
+    |                                       ^^^
+giveover.toml:4:49: error: exit: `x` is no exit status: 0 to 255
+  4 | check.b = { command = ["a"], exit = { 256 = 50, x = 1, 1 = 101, 2 = "fine", 3 = true } }
+    |                                                 ^
+giveover.toml:4:60: error: exit: must be 1 to 100
+  4 | check.b = { command = ["a"], exit = { 256 = 50, x = 1, 1 = 101, 2 = "fine", 3 = true } }
+    |                                                            ^^^
+giveover.toml:4:69: error: exit: must be a weight, "ok", "immediate" or "unmeasured"
+  4 | check.b = { command = ["a"], exit = { 256 = 50, x = 1, 1 = 101, 2 = "fine", 3 = true } }
+    |                                                                     ^^^^^^
+giveover.toml:4:81: error: exit: a whole number is wanted, this is true or false
+  4 | check.b = { command = ["a"], exit = { 256 = 50, x = 1, 1 = 101, 2 = "fine", 3 = true } }
+    |                                                                                 ^^^^
+6 errors
+"#,
+    );
+}
+
+#[test]
+fn ladders_name_checks() {
+    check(
+        r#"
+[service.web]
+unit = "a.service"
+check.port = "tcp://h:1"
+check.page = "http://h/"
+ladder = ["prot", "page", "page"]
+"#,
+        r#"
+giveover.toml:5:11: error: ladder: no check is called `prot`
+  5 | ladder = ["prot", "page", "page"]
+    |           ^^^^^^ did you mean `port`?
+giveover.toml:5:27: error: ladder: `page` is named twice
+  5 | ladder = ["prot", "page", "page"]
+    |                           ^^^^^^
+2 errors
+"#,
+    );
+}
+
+#[test]
+fn addresses_and_ports_are_parsed_each() {
+    check(
+        r#"
+[service.web]
+unit = "a.service"
+address = ["h:1", "h:x", "[::1"]
+check.a = "tcp"
+[service.b]
+unit = "a.service"
+network_resources_used = ["10.0.0.1:80"]
+port_list = [0, "80/udp", "7100/tcp"]
+check.a = "tcp"
+[service.c]
+unit = "a.service"
+address = "h"
+network_resources_used = ["i"]
+check.a = "tcp"
+"#,
+        r#"
+giveover.toml:3:19: error: address: `x` is no port: 1 to 65535
+  3 | address = ["h:1", "h:x", "[::1"]
+    |                   ^^^^^
+giveover.toml:3:26: error: address: an IPv6 address is not closed
+  3 | address = ["h:1", "h:x", "[::1"]
+    |                          ^^^^^^ `]` is missing
+giveover.toml:7:27: error: network_resources_used: `10.0.0.1:80` is no name of a host
+  7 | network_resources_used = ["10.0.0.1:80"]
+    |                           ^^^^^^^^^^^^^
+giveover.toml:8:14: error: port_list: must be 1 to 65535
+  8 | port_list = [0, "80/udp", "7100/tcp"]
+    |              ^
+giveover.toml:8:17: error: port_list: `80/udp` is no port: 1 to 65535
+  8 | port_list = [0, "80/udp", "7100/tcp"]
+    |                 ^^^^^^^^
+giveover.toml:13:26: error: network_resources_used: `address` says it already
+  13 | network_resources_used = ["i"]
+     |                          ^^^^^ leave one of them out
+6 errors
+"#,
+    );
+}
+
+#[test]
+fn an_exit_that_is_the_weight_leaves_no_other() {
+    check(
+        r#"
+[service.web]
+unit = "a.service"
+check.a = { command = ["a"], exit = "plugin", weight = 50 }
+"#,
+        r#"
+giveover.toml:3:47: error: `weight` means nothing beside this `exit`
+  3 | check.a = { command = ["a"], exit = "plugin", weight = 50 }
+    |                                               ^^^^^^ the command's exit says what it weighs
+1 error
+"#,
+    );
+}

@@ -1,0 +1,271 @@
+//! What reaches the daemon from outside its machines: signals, clients, the supervisor, the end.
+
+use giveover_core::failure::Cause;
+use giveover_core::monitor::{Event, Status};
+use giveover_core::time::Span;
+
+use super::control::ClientId;
+use super::http::{Ask, EventsAsk};
+use super::rights::Peer;
+use super::work::Then;
+use super::{DAEMON_END, DAEMON_JOURNAL, DAEMON_WATCHDOG, Daemon};
+use crate::journal::{HostBudget, Note};
+use crate::message::{self, Debug, host};
+use crate::reactor::{Notice, Ready, Room, Token};
+use crate::report::model::{EventDoc, Reply};
+use crate::report::time::Moment;
+
+/// A stop that hangs does not keep the daemon longer than this beyond the services' own limits.
+const END_SLACK: Span = Span::from_secs(5);
+/// The journal is looked after at least this often while something waits in it.
+const HOUSEKEEPING: Span = Span::from_secs(1);
+
+impl Daemon {
+    pub(super) fn signals_ready(&mut self) {
+        let notices: Vec<Notice> = self.signals.take().collect();
+        for notice in notices {
+            match notice {
+                Notice::Terminate => self.end("SIGTERM"),
+                Notice::Interrupt => self.end("SIGINT"),
+                Notice::Reload => {
+                    let reply = self.reload(false, "SIGHUP");
+                    debug_assert!(!reply.lines.is_empty(), "a reload says what it did");
+                }
+                Notice::Report => self.report_to_log(),
+                Notice::Child => {
+                    self.reactor.children.reap_orphans();
+                }
+            }
+        }
+    }
+
+    /// Told to stop: services are stopped in reverse order of need, or left; then the loop ends.
+    pub(super) fn end(&mut self, why: &str) {
+        if self.ending {
+            return;
+        }
+        self.ending = true;
+        self.say_host(message::Event::DaemonStopped, host::daemon_stopped(why, self.leave));
+        self.supervisor.stopping();
+        if self.leave {
+            return;
+        }
+        let mut order = self.start_order();
+        order.reverse();
+        self.to_stop = order.into_iter().filter(|service| self.ends_with_us(*service)).collect();
+        let longest = self
+            .to_stop
+            .iter()
+            .map(|service| self.plan.services[*service].policy.limits().stop_timeout);
+        let patience = longest.fold(END_SLACK, |sum, one| {
+            Span::from_millis(sum.as_millis().saturating_add(one.as_millis()))
+        });
+        let at = self.now.after(patience);
+        self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_END, 0), at);
+        self.stop_next();
+    }
+
+    /// Whether `service` is a process of ours that ends with us.
+    fn ends_with_us(&self, service: usize) -> bool {
+        matches!(self.plan.services[service].run, crate::config::plan::Run::Process(_))
+            && self.pid(service).is_some()
+    }
+
+    fn stop_next(&mut self) {
+        if let Some(service) = self.to_stop.first().copied() {
+            self.feed(service, Event::End);
+            self.stop(service, Then::End);
+        }
+    }
+
+    /// One service has stopped, or cannot be: on to the next.
+    pub(super) fn ended(&mut self, service: usize) {
+        self.to_stop.retain(|waiting| *waiting != service);
+        self.stop_next();
+    }
+
+    /// The services had their time.
+    pub(super) fn end_is_late(&mut self) {
+        self.to_stop.clear();
+    }
+
+    pub(super) fn control_ready(&mut self, ready: Ready) {
+        let mut asked = Vec::new();
+        let now = self.now;
+        self.control.ready(&mut self.reactor, ready, now, &mut asked);
+        for (client, peer, ask) in asked {
+            self.answer_ask(client, &peer, ask);
+        }
+    }
+
+    fn answer_ask(&mut self, client: ClientId, peer: &Peer, ask: Ask) {
+        match ask {
+            Ask::Status => {
+                let doc = self.status_doc();
+                self.answer_json(client, &doc);
+            }
+            Ask::Events(ask) => self.answer_events(client, ask),
+            Ask::History { service, since_ms } => {
+                if self.find(&service).is_none() {
+                    return self.refuse(client, 404, &format!("no service is named {service}"));
+                }
+                let ask = EventsAsk {
+                    last: usize::MAX,
+                    since_ms,
+                    follow: false,
+                    services: vec![service],
+                };
+                let events = self.past_events(&ask);
+                self.answer_json(client, &events);
+            }
+            Ask::Probe { service, check } => self.probe_once(client, &service, check.as_deref()),
+            Ask::Command(command) => self.command(client, peer, &command),
+        }
+    }
+
+    pub(super) fn answer_json(&mut self, client: ClientId, document: &impl serde::Serialize) {
+        match serde_json::to_vec(document) {
+            Ok(body) => self.control.answer(&mut self.reactor, client, 200, &body),
+            Err(error) => self.refuse(client, 503, &error.to_string()),
+        }
+    }
+
+    fn answer_events(&mut self, client: ClientId, ask: EventsAsk) {
+        let unknown = ask.services.iter().find(|name| self.find(name).is_none());
+        if let Some(name) = unknown {
+            let why = format!("no service is named {name}");
+            return self.refuse(client, 404, &why);
+        }
+        let events = self.past_events(&ask);
+        if ask.follow {
+            self.control.follow(&mut self.reactor, client, ask, events.iter());
+        } else {
+            self.answer_json(client, &events);
+        }
+    }
+
+    fn past_events(&self, ask: &EventsAsk) -> Vec<EventDoc> {
+        let now = Moment::parse(&self.clock.wall(self.now));
+        let young = |event: &&EventDoc| match (ask.since_ms, now, Moment::parse(&event.at)) {
+            (Some(since), Some(now), Some(at)) => now.since(at) <= since,
+            _ => true,
+        };
+        let of_these =
+            |event: &&EventDoc| ask.services.is_empty() || ask.services.contains(&event.service);
+        let ring = &self.events.ring;
+        let mut events: Vec<EventDoc> =
+            ring.iter().rev().filter(of_these).filter(young).take(ask.last).cloned().collect();
+        events.reverse();
+        events
+    }
+
+    /// USR1: the full status into the log.
+    fn report_to_log(&mut self) {
+        for service in 0..self.shown() {
+            let doc = self.service_doc(service);
+            let text = format!(
+                "{}: {} of 100, {} restarts, waits for {}",
+                doc.status, doc.failure_sum, doc.restarts, doc.waiting_for
+            );
+            self.say(service, message::Event::Status, text);
+        }
+    }
+
+    pub(super) fn set_debug(&mut self, level: &str, who: &str) -> Reply {
+        let Some(level) = Debug::from_word(level) else {
+            let text = format!("{level} is no level: off, low, high");
+            return Reply { exit: 2, lines: vec![text] };
+        };
+        self.log.set_debug(level);
+        let text = host::debug_level(level, who);
+        self.say_host(message::Event::DebugLevel, text.clone());
+        Reply { exit: 0, lines: vec![text] }
+    }
+
+    /// Timers that go on for as long as the daemon does.
+    pub(super) fn arm_housekeeping(&mut self) {
+        let now = self.now;
+        let journal = Token::new(Room::Daemon, DAEMON_JOURNAL, 0);
+        self.reactor.timers.arm(journal, now.after(HOUSEKEEPING));
+        self.feed_supervisor();
+    }
+
+    /// The supervisor's watchdog is fed from the loop, and from nowhere else.
+    pub(super) fn feed_supervisor(&mut self) {
+        if let Some(period) = self.supervisor.watchdog() {
+            self.supervisor.alive(&self.one_line());
+            let at = self.now.after(period);
+            self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_WATCHDOG, 0), at);
+        }
+    }
+
+    /// `4 services: 1 faulted, 3 ok`
+    pub(super) fn one_line(&self) -> String {
+        let statuses =
+            [Status::Faulted, Status::Degraded, Status::Offline, Status::Unknown, Status::Ok];
+        let count = |status: Status| {
+            let watches = self.watches.iter().take(self.shown());
+            watches.filter(|watch| watch.monitor.status() == status).count()
+        };
+        let parts: Vec<String> = statuses
+            .into_iter()
+            .filter_map(|status| match count(status) {
+                0 => None,
+                count => Some(format!("{count} {}", status.word())),
+            })
+            .collect();
+        format!("{} services: {}", self.shown(), parts.join(", "))
+    }
+
+    /// The journal's own deadlines, and another generation when it has grown.
+    pub(super) fn look_after_journal(&mut self) {
+        let now = self.now;
+        self.journal.pass(now);
+        if self.journal.wants_compaction(now) {
+            let machines = self.watches.iter().map(|watch| (watch.machine, &watch.monitor));
+            self.journal.compact(now, machines);
+        }
+        self.tell_journal();
+    }
+
+    /// How long what is being done has taken.
+    pub(super) fn work_took(&self, service: usize) -> u64 {
+        let since = self.watches[service].more_ref().and_then(|more| more.work_since);
+        since.map_or(0, |since| self.now.since(since))
+    }
+
+    /// R20: a reset of this node, within its own durable budget.
+    pub(super) fn reset_node(&mut self, service: usize, cause: Cause) {
+        let now = self.now;
+        let words = self.cause_words(service, cause);
+        let lately = self.journal.ledger().charges(HostBudget::Resets);
+        let lately = lately.filter(|at| now.since(*at) <= 3_600_000).count();
+        let booted = crate::clock::Reading::take().boottime_ms;
+        let refused = if lately >= 3 {
+            Some("3 resets in the last hour")
+        } else if booted < 600_000 {
+            Some("the host booted less than 10 minutes ago")
+        } else {
+            None
+        };
+        if let Some(why) = refused {
+            return self.say(service, message::Event::ResetRefused, host::reset_refused(why));
+        }
+        self.journal.note(now, Note::Charged { budget: HostBudget::Resets });
+        self.say(service, message::Event::Reset, host::reset(&words));
+        match self.journal.sync(now) {
+            // Written before it happens, or it does not happen.
+            Err(error) => {
+                let why = format!("it could not be journalled: {error}");
+                self.say(service, message::Event::ResetRefused, host::reset_refused(&why));
+            }
+            Ok(()) => self.begin_errand(service, super::run::Errand::Reboot, &["reboot".into()]),
+        }
+    }
+
+    /// The trusted servers are probed like a service.
+    pub(super) fn begin_trusted(&mut self) {
+        let service = self.shown();
+        self.feed(service, Event::Begin { first: Span::ZERO, started: false });
+    }
+}

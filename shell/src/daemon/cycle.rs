@@ -1,0 +1,231 @@
+//! A cycle: begin the checks that are due, gather their answers, make the one verdict.
+
+use giveover_core::failure::{Cause, Phase, ProbeResult};
+use giveover_core::ladder::{Checks, Round, Step};
+use giveover_core::monitor::{Event, Ticket};
+use giveover_core::time::{Instant, Span};
+use giveover_core::weight::Weight;
+use rustix::io::Errno;
+
+use super::Daemon;
+use super::once::ONCE;
+use super::watch::mark;
+use crate::check::command::Command;
+use crate::check::{Answer, Handover, ProbeId};
+use crate::config::dollar::Values;
+use crate::config::plan::Kind;
+use crate::message;
+
+impl Daemon {
+    /// Begins the cycle of `ticket`.
+    pub(super) fn begin_cycle(&mut self, service: usize, ticket: Ticket) {
+        let now = self.now;
+        let plan = &self.plan.services[service];
+        let watch = &mut self.watches[service];
+        watch.cycle = watch.cycle.wrapping_add(1) & !ONCE;
+        let due = watch.due(plan, now);
+        let (round, step) = Round::begin(&watch.ladder(plan), due);
+        watch.round = Some((ticket, round));
+        for place in due.iter() {
+            if let Some(check) = watch.checks.get_mut(usize::from(place)) {
+                check.not_evaluated = false;
+            }
+        }
+        self.follow(service, step);
+    }
+
+    /// Begins the checks of `step`, and ends the cycle once there is a verdict.
+    fn follow(&mut self, service: usize, step: Step) {
+        self.begin_checks(service, step.begin);
+        if let Some(verdict) = step.verdict {
+            self.end_cycle(service, verdict);
+        }
+    }
+
+    fn begin_checks(&mut self, service: usize, checks: Checks) {
+        for place in checks.iter() {
+            self.begin_check(service, place);
+        }
+    }
+
+    /// Begins one check on each of its targets.
+    fn begin_check(&mut self, service: usize, place: u8) {
+        let now = self.now;
+        let plan = &self.plan.services[service];
+        let watch = &mut self.watches[service];
+        let (Some(state), Some(check)) =
+            (watch.checks.get_mut(usize::from(place)), plan.checks.get(usize::from(place)))
+        else {
+            return;
+        };
+        let id = ProbeId { service: service as u32, check: place, target: 0, cycle: watch.cycle };
+        state.worst = None;
+        state.pending = 1;
+        match &check.kind {
+            Kind::Process => {
+                let result = self.look_at_process(service, place);
+                self.take(Answer { id, result, elapsed_ms: 0, shown: 0 });
+            }
+            Kind::Command(_) => self.begin_program(id),
+            Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } if check.targets.is_empty() => {
+                self.no_address(id);
+            }
+            Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } => {
+                state.pending = check.targets.len().min(usize::from(u8::MAX)) as u8;
+                for target in 0..state.pending {
+                    self.begin_target(ProbeId { target, ..id }, now);
+                }
+            }
+        }
+    }
+
+    fn begin_target(&mut self, id: ProbeId, now: Instant) {
+        let check = &self.plan.services[id.service as usize].checks[usize::from(id.check)];
+        if let Kind::Xfnts { .. } = check.kind {
+            let port = check.targets.get(usize::from(id.target)).map_or(0, |target| target.port);
+            self.tell_probing(id.service as usize, port);
+        }
+        self.prober.start(&mut self.reactor, &self.plan.services, id, now);
+    }
+
+    /// Begins a check that is a command. Its program is made ready once.
+    pub(super) fn begin_program(&mut self, id: ProbeId) {
+        let now = self.now;
+        let plan = &self.plan.services[id.service as usize];
+        let check = &plan.checks[usize::from(id.check)];
+        let Kind::Command(command) = &check.kind else { return };
+        let key = (id.service, id.check, id.target);
+        if !self.programs.contains_key(&key) {
+            let values = Values {
+                service: Some(&plan.name),
+                check: Some(&check.name),
+                node: Some(&self.plan.host.node),
+                ..Values::default()
+            };
+            let environment = self.reactor.children.environment();
+            match Command::new(command, &check.weights, &values, environment) {
+                Ok(command) => {
+                    self.programs.insert(key, command);
+                }
+                Err(_) => {
+                    let cause = Cause::of_check(id.check, Phase::Exit, 0);
+                    let result = ProbeResult::CannotMeasure(cause);
+                    return self.take(Answer { id, result, elapsed_ms: 0, shown: 0 });
+                }
+            }
+        }
+        if let Some(command) = self.programs.get_mut(&key) {
+            self.commands.start(&mut self.reactor, id, command, check.timeout, now);
+        }
+    }
+
+    /// The socket part of an `xfnts` probe went well: `fsinfo` in what remains of its time.
+    pub(super) fn begin_fsinfo(&mut self, handover: Handover) {
+        let (id, now) = (handover.id, self.now);
+        let plan = &self.plan.services[id.service as usize];
+        let check = &plan.checks[usize::from(id.check)];
+        let (Kind::Xfnts { fsinfo }, Some(target)) =
+            (&check.kind, check.targets.get(usize::from(id.target)))
+        else {
+            return;
+        };
+        let elapsed_ms = now.since(handover.started) as u32;
+        let late = Cause::of_check(id.check, Phase::Read, Errno::TIMEDOUT.raw_os_error() as u16);
+        let failed = ProbeResult::Failed(Weight::HALF, late);
+        let remaining = u32::try_from(handover.remaining_ms(now)).unwrap_or(u32::MAX);
+        if remaining == 0 {
+            return self.take(Answer { id, result: failed, elapsed_ms, shown: 0 });
+        }
+        let server = format!("{}:{}", target.host, target.port);
+        let values = Values { service: Some(&plan.name), ..Values::default() };
+        let environment = self.reactor.children.environment();
+        let text = message::legacy::fsinfo_command(fsinfo, &target.host.to_string(), target.port);
+        match Command::fsinfo(fsinfo, &server, &values, environment) {
+            Ok(mut command) => {
+                let timeout = Span::from_millis(remaining);
+                self.commands.start(&mut self.reactor, id, &mut command, timeout, now);
+                let text = message::legacy::checking_server(&text);
+                self.say(id.service as usize, message::Event::CheckingServer, text);
+            }
+            Err(_) => self.take(Answer { id, result: failed, elapsed_ms, shown: 0 }),
+        }
+    }
+
+    /// The document's monitors exit without an address; ours stays, says so, and cannot measure.
+    fn no_address(&mut self, id: ProbeId) {
+        let cause = Cause::of_check(id.check, Phase::Resolve, 0);
+        self.tell_no_address(id.service as usize);
+        self.take(Answer {
+            id,
+            result: ProbeResult::CannotMeasure(cause),
+            elapsed_ms: 0,
+            shown: 0,
+        });
+    }
+
+    pub(super) fn look_at_process(&self, service: usize, place: u8) -> ProbeResult {
+        if self.watches[service].monitor.is_dead() {
+            let weight = self.plan.services[service].checks[usize::from(place)].weights.exit;
+            ProbeResult::Failed(weight, Cause::of_check(place, Phase::Died, 0))
+        } else {
+            ProbeResult::Healthy
+        }
+    }
+
+    /// Takes the answer of one probe. An answer of an earlier cycle is late, and nothing.
+    pub(super) fn take(&mut self, answer: Answer) {
+        let ProbeId { service, check, cycle, .. } = answer.id;
+        if cycle & ONCE != 0 {
+            return self.take_once(answer);
+        }
+        let (service, now) = (service as usize, self.now);
+        let Some(watch) = self.watches.get_mut(service) else { return };
+        let current = watch.round.is_some() && watch.cycle == cycle;
+        let Some(state) = watch.checks.get_mut(usize::from(check)).filter(|_| current) else {
+            return;
+        };
+        if state.pending == 0 {
+            return;
+        }
+        state.take(answer.result);
+        state.ms = answer.elapsed_ms.max(if state.pending > 0 { state.ms } else { 0 });
+        state.shown = answer.shown;
+        if state.pending > 0 {
+            return;
+        }
+        let result = state.worst.take().unwrap_or(answer.result);
+        let before = state.result.replace(result);
+        state.at = now;
+        self.tell_check(service, check, before, result);
+        let plan = &self.plan.services[service];
+        let watch = &mut self.watches[service];
+        let ladder = watch.ladder(plan);
+        let Some((_, round)) = watch.round.as_mut() else { return };
+        let step = round.answer(&ladder, check, result);
+        self.follow(service, step);
+    }
+
+    fn end_cycle(&mut self, service: usize, verdict: ProbeResult) {
+        let now = self.now;
+        let plan = &self.plan.services[service];
+        let watch = &mut self.watches[service];
+        let Some((ticket, round)) = watch.round.take() else { return };
+        if !plan.ladder.is_empty() {
+            let ladder = watch.ladder(plan);
+            for (place, state) in watch.checks.iter_mut().enumerate() {
+                state.not_evaluated = round.not_evaluated(&ladder, place as u8);
+            }
+        }
+        watch.marks.push(mark(verdict));
+        watch.failing_at = match verdict {
+            ProbeResult::Failed(..) | ProbeResult::Immediate(_) => Some(now),
+            ProbeResult::Healthy => None,
+            ProbeResult::CannotMeasure(_) | ProbeResult::Void => watch.failing_at,
+        };
+        let failing = watch.failing_at == Some(now);
+        if failing {
+            self.judge_local_fault();
+        }
+        self.feed(service, Event::Probed { ticket, result: verdict });
+    }
+}

@@ -1,0 +1,168 @@
+//! Event → `handle` → journal → carry out: the one way anything reaches a monitor.
+
+use giveover_core::failure::ProbeResult;
+use giveover_core::monitor::{Action, Actions, Event, Holder, Message, Status, Waiting};
+use giveover_core::record::{Body, Entry};
+use giveover_core::time::Instant;
+
+use super::Daemon;
+use crate::reactor::{Room, Token};
+
+/// Due times are rounded down to a tick of at most this, and at most a hundredth of the
+/// interval, so that thousands of probes start in clumps and short ones keep their cadence.
+const TICK_MOST_MS: u64 = 20;
+
+impl Daemon {
+    /// Feeds `event` to the monitor of `service`, and carries out what it leads to.
+    ///
+    /// Event and actions are in the journal before anything is carried out.
+    pub(super) fn feed(&mut self, service: usize, event: Event) {
+        let Some(watch) = self.watches.get_mut(service) else { return };
+        let now = moment(&event, self.now, watch.monitor.latest(), watch.monitor.policy());
+        let before = Before::of(&watch.monitor);
+        let actions = watch.monitor.handle(event, now);
+        let shown = (watch.monitor.status(), watch.monitor.message());
+        if shown != (before.status, before.message) {
+            watch.since = self.now;
+        }
+        self.write_down(service, event, now, &actions);
+        self.tell(service, &event, &actions, before);
+        if is_worth_a_write(&event, &actions) {
+            self.journal.flush(self.now);
+        }
+        for action in &actions {
+            self.carry_out(service, *action);
+        }
+        self.arm(service);
+        if shown.0 != before.status {
+            self.settle_needs(service);
+        }
+    }
+
+    fn write_down(&mut self, service: usize, event: Event, now: Instant, actions: &Actions) {
+        let machine = self.watches[service].machine;
+        self.journal.append(&Entry { at: now, machine, body: Body::Event(event) });
+        for action in actions {
+            self.journal.append(&Entry { at: now, machine, body: Body::Action(*action) });
+        }
+    }
+
+    /// Carries one action out. Those that ask something are answered by another event, later
+    /// or at once.
+    fn carry_out(&mut self, service: usize, action: Action) {
+        match action {
+            Action::Probe { ticket } => self.begin_cycle(service, ticket),
+            Action::Restart { ticket, origin } => self.begin_restart(service, ticket, origin),
+            Action::Giveover { ticket, reason } => self.begin_handover(service, ticket, reason),
+            Action::Cancel { ticket } => self.cancel_handover(service, ticket),
+            Action::Reset { cause } => self.reset_node(service, cause),
+            // Told already; there is nothing to do.
+            Action::BudgetSpent | Action::Log | Action::Status { .. } => {}
+            _ => {}
+        }
+    }
+
+    /// Arms the monitor's timer if it wants to be woken earlier than one is armed for.
+    pub(super) fn arm(&mut self, service: usize) {
+        let watch = &mut self.watches[service];
+        let Some(at) = watch.monitor.poll_timeout() else { return };
+        if watch.armed.is_none_or(|armed| at < armed) {
+            watch.armed = Some(at);
+            self.reactor.timers.arm(Token::new(Room::Monitor, service as u32, 0), at);
+        }
+    }
+
+    /// A timer of a monitor has come.
+    pub(super) fn monitor_due(&mut self, service: usize) {
+        let now = self.now;
+        let Some(watch) = self.watches.get_mut(service) else { return };
+        watch.armed = None;
+        match watch.monitor.poll_timeout() {
+            Some(at) if at <= now => self.feed(service, Event::Timeout),
+            _ => self.arm(service),
+        }
+    }
+
+    /// R14: those that need `service` are held while it is not ok.
+    fn settle_needs(&mut self, service: usize) {
+        for dependent in self.dependents(service) {
+            self.settle_need(dependent);
+        }
+    }
+
+    /// Holds or releases `service` by what it needs.
+    pub(super) fn settle_need(&mut self, service: usize) {
+        let needs = &self.plan.services[service].needs;
+        let unmet = needs
+            .iter()
+            .any(|need| self.watches.get(*need as usize).is_some_and(|watch| !watch.meets_needs()));
+        let held = self.watches[service].monitor.held_by(Holder::Need);
+        match (unmet, held) {
+            (true, false) => self.feed(service, Event::Hold(Holder::Need)),
+            (false, true) => self.feed(service, Event::Release(Holder::Need)),
+            _ => {}
+        }
+    }
+
+    fn dependents(&self, service: usize) -> Vec<usize> {
+        if !self.has_needs {
+            return Vec::new();
+        }
+        let needs_it =
+            |plan: &crate::config::plan::ServicePlan| plan.needs.contains(&(service as u32));
+        let services = self.plan.services.iter().enumerate();
+        services.filter(|(_, plan)| needs_it(plan)).map(|(place, _)| place).collect()
+    }
+}
+
+/// Whether what happened must be in the kernel's hands before it is acted on. Healthy probes can
+/// wait: to lose the last of them loses nothing that counts.
+fn is_worth_a_write(event: &Event, actions: &Actions) -> bool {
+    let quiet = match event {
+        Event::Timeout => true,
+        Event::Probed { result, .. } => {
+            matches!(result, ProbeResult::Healthy | ProbeResult::Void)
+        }
+        _ => false,
+    };
+    !quiet || actions.as_slice().iter().any(|action| !matches!(action, Action::Probe { .. }))
+}
+
+/// What stood before an event.
+#[derive(Clone, Copy)]
+pub(super) struct Before {
+    pub(super) status: Status,
+    pub(super) message: Message,
+    pub(super) unmeasured_since: Option<Instant>,
+    /// When a restart that had been decided would have been made.
+    pub(super) restarting_at: Option<Instant>,
+}
+
+impl Before {
+    fn of(monitor: &crate::machine::BoxedMonitor) -> Self {
+        Self {
+            status: monitor.status(),
+            message: monitor.message(),
+            unmeasured_since: monitor.unmeasured_since(),
+            restarting_at: match monitor.waiting_for() {
+                Waiting::Delay(at) => Some(at),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// The time an event is fed with: the end of a cycle is rounded down to the tick, everything
+/// else is what the clock says.
+fn moment(
+    event: &Event,
+    now: Instant,
+    latest: Instant,
+    policy: &giveover_core::policy::Policy,
+) -> Instant {
+    let Event::Probed { .. } = event else { return now };
+    let interval = u64::from(policy.limits().thorough_probe_interval.as_millis());
+    let tick = (interval / 100).clamp(1, TICK_MOST_MS);
+    let rounded = Instant::from_millis(now.as_millis() - now.as_millis() % tick);
+    rounded.max(latest.min(now))
+}

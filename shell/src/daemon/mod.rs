@@ -1,0 +1,240 @@
+//! The daemon: owns the machines, and the one loop that feeds them.
+//!
+//! Every turn waits for what is due or ready, hands readiness to whom it belongs, then what is
+//! due, then takes the answers and feeds them. Nothing in a turn waits for anything.
+
+mod carry;
+mod control;
+mod cycle;
+pub mod demo;
+mod feed;
+mod handover;
+mod host;
+mod http;
+mod once;
+mod operator;
+mod process;
+mod recover;
+mod reload;
+mod rights;
+mod run;
+mod sdnotify;
+mod start;
+mod status;
+mod tell;
+mod watch;
+mod work;
+
+use std::collections::HashMap;
+use std::io;
+use std::time::Duration;
+
+use giveover_core::time::Instant;
+
+use self::control::Control;
+use self::handover::ServiceArbiter;
+use self::host::HostState;
+use self::once::Once;
+use self::operator::Pending;
+use self::rights::Rights;
+use self::run::Errands;
+use self::sdnotify::Supervisor;
+use self::tell::Events;
+use self::watch::Watch;
+use crate::check::command::{Command, Commands};
+use crate::check::{Answer, Handover, Prober};
+use crate::clock::Clock;
+use crate::config::plan::Plan;
+use crate::journal::Journal;
+use crate::reactor::{Reactor, Ready, Room, Signals, Token};
+use crate::report::log::Log;
+use crate::service::Services;
+
+pub use start::{Options, SYSTEM_FILE, exit, run};
+
+/// Tokens of the daemon's own room.
+const DAEMON_SIGNALS: u32 = 0;
+const DAEMON_BUDGET: u32 = 1;
+const DAEMON_HOLDS: u32 = 2;
+const DAEMON_JOURNAL: u32 = 3;
+const DAEMON_END: u32 = 4;
+const DAEMON_WATCHDOG: u32 = 5;
+
+/// A wait that ends this much later than asked for means that we did not run.
+const SLEPT_MS: u64 = 50;
+
+/// Everything the loop owns.
+pub struct Daemon {
+    clock: Clock,
+    /// The time of this turn.
+    now: Instant,
+    /// When this daemon began.
+    began: Instant,
+    reactor: Reactor,
+    journal: Journal,
+    log: Log,
+    events: Events,
+    control: Control,
+    signals: Signals,
+    rights: Rights,
+    plan: Plan,
+    /// As many as services in the plan; behind those that are shown, the trusted servers.
+    watches: Vec<Watch>,
+    /// How many services are shown.
+    shown: usize,
+    /// Some service needs another.
+    has_needs: bool,
+    services: Services,
+    arbiters: HashMap<usize, ServiceArbiter>,
+    host: HostState,
+    prober: Prober,
+    commands: Commands,
+    /// Check commands, made ready: service, check, target.
+    programs: HashMap<(u32, u8, u8), Command>,
+    errands: Errands,
+    pending: Vec<Pending>,
+    once: Vec<Once>,
+    once_made: u32,
+    /// Restarts of earlier runs with their causes, until their services are known.
+    restarts_read: Vec<(String, Instant, String)>,
+    /// Told to stop: no new actions.
+    ending: bool,
+    /// Services are left running when we end.
+    leave: bool,
+    /// Services that must have stopped before we end.
+    to_stop: Vec<usize>,
+    ready: Vec<Ready>,
+    answers: Vec<Answer>,
+    supervisor: Supervisor,
+    /// The run before was in this boot of the machine.
+    same_boot: bool,
+    /// Since when the journal cannot be written, as far as it was told.
+    journal_failing: Option<Instant>,
+    /// End once nothing is under watch any more.
+    until_given_over: bool,
+    /// `--observe` was given: reloads observe too.
+    observe_asked: bool,
+}
+
+impl Daemon {
+    /// Runs until told to stop.
+    ///
+    /// # Errors
+    /// Only those of the wait itself.
+    fn run_loop(&mut self) -> io::Result<()> {
+        while !(self.ending && self.to_stop.is_empty()) {
+            self.turn()?;
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self) -> io::Result<()> {
+        let due = self.reactor.timers.next();
+        let before = self.clock.now();
+        let limit = due.map(|due| Duration::from_millis(due.since(before)));
+        let mut ready = std::mem::take(&mut self.ready);
+        self.reactor.wait(limit, &mut ready)?;
+        let woken = self.clock.now();
+        let slept = due.map_or(0, |due| woken.since(due.max(before)));
+        // What arrived while we did not run is taken as if we had: it was there in time.
+        self.now = if slept > SLEPT_MS { due.unwrap_or(woken).max(before) } else { woken };
+        for ready in &ready {
+            self.dispatch(*ready);
+        }
+        self.ready = ready;
+        self.take_answers();
+        self.now = woken;
+        if slept > SLEPT_MS {
+            self.void_probes(slept);
+        }
+        while let Some(token) = self.reactor.timers.pop_due(self.now) {
+            self.dispatch_due(token);
+        }
+        self.take_answers();
+        self.look_after_journal();
+        Ok(())
+    }
+
+    fn dispatch(&mut self, ready: Ready) {
+        let now = self.now;
+        match ready.token.room {
+            Room::Probe | Room::Resolver => {
+                self.prober.ready(&mut self.reactor, &self.plan.services, ready, now)
+            }
+            Room::Command => self.commands.ready(&mut self.reactor, ready.token, now),
+            Room::Errand => self.errand_ready(ready),
+            Room::Service => self.service_ready(ready),
+            Room::Control => self.control_ready(ready),
+            Room::Method => self.service_ready(ready),
+            Room::Notify => {}
+            Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
+            Room::Daemon | Room::Monitor => {}
+        }
+    }
+
+    fn dispatch_due(&mut self, token: Token) {
+        let now = self.now;
+        match token.room {
+            Room::Monitor => self.monitor_due(token.index as usize),
+            Room::Probe => self.prober.due(&mut self.reactor, &self.plan.services, token, now),
+            Room::Resolver => {}
+            Room::Command => self.commands.due(&mut self.reactor, token, now),
+            Room::Service => self.service_due(token),
+            Room::Control => self.control.due(&mut self.reactor, token, now),
+            Room::Errand => self.errand_due(token),
+            Room::Method => self.service_due(token),
+            Room::Notify => {}
+            Room::Daemon => match token.index {
+                DAEMON_BUDGET => self.host_budget_due(),
+                DAEMON_HOLDS => self.holds_due(),
+                DAEMON_JOURNAL => self.arm_housekeeping(),
+                DAEMON_WATCHDOG => self.feed_supervisor(),
+                DAEMON_END => self.end_is_late(),
+                _ => {}
+            },
+        }
+    }
+
+    /// Feeds what probes have answered, until no answer leads to another.
+    fn take_answers(&mut self) {
+        loop {
+            let mut answers = std::mem::take(&mut self.answers);
+            answers.extend(self.prober.answers());
+            while let Some(told) = self.commands.answer() {
+                answers.push(told.answer);
+            }
+            let handovers: Vec<Handover> = self.prober.handovers().collect();
+            for handover in handovers {
+                self.begin_fsinfo(handover);
+            }
+            if answers.is_empty() {
+                self.answers = answers;
+                return;
+            }
+            for answer in answers.drain(..) {
+                self.take(answer);
+            }
+            self.answers = answers;
+        }
+    }
+
+    /// We did not run: probes in flight prove nothing either way.
+    fn void_probes(&mut self, slept_ms: u64) {
+        let now = self.now;
+        let void = self.prober.in_flight();
+        self.prober.void_all(&mut self.reactor, now);
+        self.commands.void(&mut self.reactor, now);
+        self.tell_slept(slept_ms, void);
+        self.take_answers();
+    }
+
+    /// How many services people see.
+    fn shown(&self) -> usize {
+        self.shown
+    }
+
+    /// The place of the service named `name`.
+    fn find(&self, name: &str) -> Option<usize> {
+        self.plan.services.iter().take(self.shown).position(|service| &*service.name == name)
+    }
+}

@@ -1,0 +1,113 @@
+//! `giveover probe SERVICE[/CHECK]`: its checks once, counting nothing.
+
+use giveover_core::failure::ProbeResult;
+use giveover_core::time::Instant;
+
+use super::Daemon;
+use super::control::ClientId;
+use super::watch::CheckState;
+use crate::check::{Answer, ProbeId};
+use crate::config::plan::Kind;
+
+/// Marks the cycles of such probes; those of monitors count below it.
+pub(super) const ONCE: u32 = 1 << 31;
+
+/// One request under way.
+pub(super) struct Once {
+    client: ClientId,
+    cycle: u32,
+    service: usize,
+    /// Check and what it has found so far.
+    checks: Vec<(u8, CheckState)>,
+}
+
+impl Daemon {
+    /// Begins the checks of `service` that are asked for; the answer is sent when all have ended.
+    pub(super) fn probe_once(&mut self, client: ClientId, service: &str, check: Option<&str>) {
+        let Some(place) = self.find(service) else {
+            return self.refuse(client, 404, &format!("no service is named {service}"));
+        };
+        let now = self.now;
+        let wanted = self.plan.services[place].checks.iter().enumerate();
+        let wanted = wanted.filter(|(_, found)| check.is_none_or(|check| *found.name == *check));
+        let checks: Vec<(u8, CheckState)> =
+            wanted.map(|(place, _)| (place as u8, CheckState::new(now))).collect();
+        if let (Some(check), true) = (check, checks.is_empty()) {
+            return self.refuse(client, 404, &format!("{service} has no check named {check}"));
+        }
+        self.once_made = self.once_made.wrapping_add(1);
+        let cycle = ONCE | self.once_made;
+        let places: Vec<u8> = checks.iter().map(|(place, _)| *place).collect();
+        self.once.push(Once { client, cycle, service: place, checks });
+        for check in places {
+            self.begin_once(ProbeId { service: place as u32, check, target: 0, cycle }, now);
+        }
+        self.settle_once(cycle);
+    }
+
+    fn begin_once(&mut self, id: ProbeId, now: Instant) {
+        let check = &self.plan.services[id.service as usize].checks[usize::from(id.check)];
+        let targets = match check.kind {
+            Kind::Command(_) | Kind::Process => 1,
+            Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } => {
+                check.targets.len().min(usize::from(u8::MAX)) as u8
+            }
+        };
+        let kind = check.kind.clone();
+        self.with_once(id, |state| state.pending = targets);
+        match kind {
+            Kind::Process => {
+                let result = self.look_at_process(id.service as usize, id.check);
+                self.take_once(Answer { id, result, elapsed_ms: 0, shown: 0 });
+            }
+            Kind::Command(_) => self.begin_program(id),
+            Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } => {
+                for target in 0..targets {
+                    let id = ProbeId { target, ..id };
+                    self.prober.start(&mut self.reactor, &self.plan.services, id, now);
+                }
+            }
+        }
+    }
+
+    fn with_once(&mut self, id: ProbeId, change: impl FnOnce(&mut CheckState)) {
+        let once = self.once.iter_mut().find(|once| once.cycle == id.cycle);
+        let checks = once.map(|once| &mut once.checks);
+        let state =
+            checks.and_then(|checks| checks.iter_mut().find(|(check, _)| *check == id.check));
+        if let Some((_, state)) = state {
+            change(state);
+        }
+    }
+
+    /// An answer to such a probe.
+    pub(super) fn take_once(&mut self, answer: Answer) {
+        let now = self.now;
+        self.with_once(answer.id, |state| {
+            state.take(answer.result);
+            state.at = now;
+            state.ms = state.ms.max(answer.elapsed_ms);
+            state.shown = answer.shown;
+            if state.pending == 0 {
+                state.result = state.worst.or(Some(ProbeResult::Void));
+            }
+        });
+        self.settle_once(answer.id.cycle);
+    }
+
+    /// Answers the client once every check has ended.
+    fn settle_once(&mut self, cycle: u32) {
+        let ended = |once: &Once| once.checks.iter().all(|(_, state)| state.pending == 0);
+        let place = self.once.iter().position(|once| once.cycle == cycle && ended(once));
+        let Some(once) = place.map(|place| self.once.swap_remove(place)) else { return };
+        let plan = &self.plan.services[once.service];
+        let docs: Vec<_> = once
+            .checks
+            .iter()
+            .filter_map(|(check, state)| {
+                Some(self.check_doc(plan.checks.get(usize::from(*check))?, state))
+            })
+            .collect();
+        self.answer_json(once.client, &docs);
+    }
+}

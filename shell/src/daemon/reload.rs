@@ -1,0 +1,141 @@
+//! Another configuration while running: what keeps its name keeps its histories.
+
+use giveover_core::monitor::{Event, Holder};
+use giveover_core::policy::Policy;
+
+use super::start::{add_trusted, observe, slim};
+use super::work::Work;
+use super::{Daemon, watch::Watch};
+use crate::config::plan::{Plan, ServicePlan};
+use crate::config::{self, Loaded};
+use crate::machine;
+use crate::message::{self, host};
+use crate::report::model::Reply;
+
+impl Daemon {
+    /// Reads the configuration again. A bad one changes nothing.
+    pub(super) fn reload(&mut self, dry_run: bool, who: &str) -> Reply {
+        let plan = match config::load(&self.plan.file) {
+            Ok(Loaded { plan, .. }) => plan,
+            Err(report) => return self.refuse_reload(&report, dry_run),
+        };
+        let changes = config::diff::diff(&self.shown_plan(), &plan);
+        let lines: Vec<String> = changes.sentences();
+        if dry_run {
+            let exit = u8::from(!lines.is_empty());
+            let lines = if lines.is_empty() { vec!["nothing would change".into()] } else { lines };
+            return Reply { exit, lines };
+        }
+        if self.pending_work() {
+            let text = "a start, stop or giveover is under way; ask again when it is done";
+            return Reply { exit: 1, lines: vec![text.into()] };
+        }
+        self.exchange(slim(plan));
+        let text = host::reloaded(&lines);
+        self.say_host(message::Event::Reloaded, format!("{text} (by {who})"));
+        let lines = if lines.is_empty() { vec!["nothing has changed".into()] } else { lines };
+        Reply { exit: 0, lines }
+    }
+
+    fn refuse_reload(&mut self, report: &config::Report, dry_run: bool) -> Reply {
+        let first = report.first().unwrap_or_default();
+        if !dry_run {
+            let text = host::refused(report.findings().len() as u32, &first);
+            self.say_host(message::Event::Refused, text);
+        }
+        Reply { exit: 3, lines: report.to_string().lines().map(str::to_owned).collect() }
+    }
+
+    fn shown_plan(&self) -> Plan {
+        let mut plan = self.plan.clone();
+        if plan.services.len() > self.shown() {
+            if let Some(trusted) = plan.services.pop() {
+                plan.host.trusted = trusted.checks;
+            }
+        }
+        plan
+    }
+
+    fn pending_work(&self) -> bool {
+        (0..self.shown()).any(|service| self.work(service) != Work::Idle)
+    }
+
+    /// Puts `plan` in the place of the old one. Monitors go along by name.
+    fn exchange(&mut self, mut plan: Plan) {
+        let now = self.now;
+        if self.observe_asked || plan.host.observe {
+            observe(&mut plan);
+        }
+        self.prober.void_all(&mut self.reactor, now);
+        self.commands.void(&mut self.reactor, now);
+        self.programs.clear();
+        self.take_answers();
+        let old = std::mem::take(&mut self.plan.services);
+        let mut old: Vec<Option<(ServicePlan, Watch)>> =
+            old.into_iter().zip(std::mem::take(&mut self.watches)).map(Some).collect();
+        let places: Vec<Option<usize>> = plan
+            .services
+            .iter()
+            .map(|service| {
+                old.iter()
+                    .position(|kept| kept.as_ref().is_some_and(|(p, _)| p.name == service.name))
+            })
+            .collect();
+        self.shown = plan.services.len();
+        self.has_needs = plan.services.iter().any(|service| !service.needs.is_empty());
+        add_trusted(&mut plan);
+        self.rearrange_processes(&places);
+        self.plan = plan;
+        let mut fresh = Vec::new();
+        for service in 0..self.plan.services.len() {
+            let kept = places.get(service).copied().flatten().and_then(|place| old[place].take());
+            match kept {
+                Some((before, watch)) => self.keep_watch(service, &before, watch),
+                None => {
+                    self.add_watch(service, None);
+                    fresh.push(service);
+                }
+            }
+        }
+        for (_, gone) in old.into_iter().flatten() {
+            self.journal.forget(now, gone.machine);
+        }
+        self.arbiters.clear();
+        self.add_services();
+        for service in fresh {
+            if service < self.shown() {
+                self.bring_up(service);
+            } else {
+                self.begin_trusted();
+            }
+        }
+        self.rights = super::rights::Rights::new(&self.plan.control).0;
+        for service in 0..self.shown() {
+            self.settle_need(service);
+            self.arm(service);
+        }
+        self.journal.flush(now);
+    }
+
+    fn keep_watch(&mut self, service: usize, before: &ServicePlan, old: Watch) {
+        let plan = &self.plan.services[service];
+        let policy = plan.policy;
+        let changed = *old.monitor.policy() != policy;
+        let mut watch = old.carried_over(before, plan, self.now);
+        watch.armed = None;
+        self.watches.push(watch);
+        if changed {
+            self.set_policy(service, policy);
+        }
+        if self.watches[service].monitor.held_by(Holder::LocalFault) && !self.host.local_fault {
+            self.feed(service, Event::Release(Holder::LocalFault));
+        }
+    }
+
+    /// R19: other limits; the histories stay.
+    pub(super) fn set_policy(&mut self, service: usize, policy: Policy) {
+        let event = Event::SetPolicy(policy);
+        machine::make_room(&mut self.watches[service].monitor, &event);
+        self.feed(service, event);
+    }
+}

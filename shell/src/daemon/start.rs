@@ -1,0 +1,373 @@
+//! From the command line to a running loop, and from the loop to an exit status.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use giveover_core::ladder::Combine;
+use giveover_core::policy::{FailoverMode, Limits, Policy, Scope};
+use giveover_core::time::Span;
+
+use super::control::Control;
+use super::host::HostState;
+use super::rights::Rights;
+use super::sdnotify::Supervisor;
+use super::tell::Events;
+use super::watch::Watch;
+use super::{DAEMON_SIGNALS, Daemon};
+use crate::check::Prober;
+use crate::check::command::Commands;
+use crate::clock::{self, BootId, Clock, Reading};
+use crate::config::plan::{GoesTo, Plan, Run, ServicePlan};
+use crate::config::{self, Loaded};
+use crate::journal::{self, Journal, Note, OpenError, Place, Recovered};
+use crate::machine;
+use crate::message::{self, Debug, host};
+use crate::reactor::{Reactor, Room, Signals, Token};
+use crate::report::log::Log;
+use crate::report::paint::Paint;
+use crate::service::{Host, Services};
+
+/// What `giveover run` was told.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The configuration; `/etc/giveover/giveover.toml` if unset.
+    pub file: Option<PathBuf>,
+    /// Decide, record and show, but act on nothing.
+    pub observe: bool,
+    /// Leave services running when the daemon ends.
+    pub leave: bool,
+    /// The journal's file, in place of the one in the state directory.
+    pub journal: Option<PathBuf>,
+    /// The directory under which each configuration file has its own.
+    pub state: Option<PathBuf>,
+    /// The control socket.
+    pub socket: PathBuf,
+    /// How much debugging output is written.
+    pub debug: Debug,
+    /// Colour on standard error.
+    pub paint: Paint,
+    /// End once nothing is under watch any more: for the demo.
+    pub until_given_over: bool,
+}
+
+/// The configuration of the system.
+pub const SYSTEM_FILE: &str = "/etc/giveover/giveover.toml";
+
+/// Exit statuses of `run`.
+pub mod exit {
+    /// Told to stop.
+    pub const STOPPED: u8 = 0;
+    /// The configuration was refused.
+    pub const CONFIGURATION: u8 = 3;
+    /// Another daemon runs already.
+    pub const RUNNING: u8 = 15;
+    /// The state directory cannot be used.
+    pub const STATE: u8 = 16;
+    /// A bug of ours.
+    pub const BUG: u8 = 70;
+}
+
+/// Why the daemon could not begin: exit status and what to tell.
+struct Refusal(u8, String);
+
+/// `giveover run`: returns its exit status.
+#[must_use]
+pub fn run(options: &Options) -> u8 {
+    match Daemon::prepare(options) {
+        Ok(mut daemon) => {
+            daemon.begin();
+            let ended = daemon.run_loop();
+            daemon.finish(ended)
+        }
+        Err(Refusal(status, text)) => {
+            // A closed standard error changes nothing about the exit status.
+            let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+            status
+        }
+    }
+}
+
+impl Daemon {
+    fn prepare(options: &Options) -> Result<Self, Refusal> {
+        let mut plan = load(options)?;
+        if options.observe || plan.host.observe {
+            observe(&mut plan);
+        }
+        let (journal, recovered) = open_journal(options, &plan)?;
+        let state = journal.place().dir().display().to_string();
+        let boot = BootId::read();
+        let previous = recovered.ledger.previous();
+        let offset = clock::carry_on(previous.as_ref(), boot, Reading::take().monotonic_ms);
+        let mut clock = Clock::new(offset);
+        clock.remember(recovered.ledger.anchors());
+        let now = clock.now();
+        let reactor = Reactor::new().map_err(bug)?;
+        let _ = reactor.children.become_subreaper(); // orphans are then only not found again
+        let signals =
+            Signals::new(&reactor, Token::new(Room::Daemon, DAEMON_SIGNALS, 0)).map_err(bug)?;
+        let control = bind(&reactor, &options.socket)?;
+        let (rights, unknown) = Rights::new(&plan.control);
+        let shown = plan.services.len();
+        add_trusted(&mut plan);
+        let mut daemon = Self {
+            began: now,
+            now,
+            clock,
+            reactor,
+            journal,
+            log: Log::choose(options.paint, options.debug),
+            events: Events::default(),
+            control,
+            signals,
+            rights,
+            has_needs: plan.services.iter().any(|service| !service.needs.is_empty()),
+            shown,
+            host: HostState::new(&plan.host),
+            watches: Vec::new(),
+            services: Services::new(Host::detect(&plan.host.node, &state)),
+            arbiters: HashMap::new(),
+            prober: Prober::new(),
+            commands: Commands::new(),
+            programs: HashMap::new(),
+            errands: super::run::Errands::new(),
+            pending: Vec::new(),
+            once: Vec::new(),
+            once_made: 0,
+            restarts_read: Vec::new(),
+            ending: false,
+            leave: options.leave,
+            to_stop: Vec::new(),
+            ready: Vec::new(),
+            answers: Vec::new(),
+            supervisor: Supervisor::from_env(),
+            journal_failing: None,
+            same_boot: previous
+                .is_some_and(|previous| previous.boot.is_some() && previous.boot == boot),
+            until_given_over: options.until_given_over,
+            observe_asked: options.observe,
+            plan,
+        };
+        daemon.take_over(recovered, boot);
+        for name in unknown {
+            let text = format!("[control] command names {name}, whom this host does not know");
+            daemon.say_host(message::Event::Forbidden, text);
+        }
+        Ok(daemon)
+    }
+
+    /// Puts the machines together again, and notes that a run begins.
+    fn take_over(&mut self, mut recovered: Recovered, boot: Option<BootId>) {
+        let now = self.now;
+        self.journal.note(
+            now,
+            Note::Run(journal::Run {
+                version: env!("CARGO_PKG_VERSION").into(),
+                pid: std::process::id(),
+                boot,
+                offset_ms: self.clock.offset_ms(),
+                wall_ms: self.clock.wall_ms(now),
+            }),
+        );
+        self.read_back_events();
+        for at in recovered.ledger.charges(journal::HostBudget::Actions) {
+            self.host.budget.charge(at);
+        }
+        for service in 0..self.plan.services.len() {
+            let known = recovered.machines.remove(&self.plan.services[service].name);
+            self.add_watch(service, known);
+        }
+        for (_, gone) in recovered.machines {
+            self.journal.forget(now, gone.number);
+        }
+        self.add_services();
+        self.tell_recovery(&recovered.report);
+        self.restore_notes(&recovered.ledger);
+        self.journal.flush(now);
+    }
+
+    /// One service under watch: with the monitor the journal had, or with a new one.
+    pub(super) fn add_watch(&mut self, service: usize, known: Option<journal::Machine>) {
+        let now = self.now;
+        let plan = &self.plan.services[service];
+        let (number, monitor) = match known {
+            Some(known) => (known.number, known.monitor),
+            None => {
+                let number = self.journal.name(now, &plan.name);
+                let monitor = machine::boxed(plan.policy, now);
+                self.journal.made(now, number, &monitor);
+                (number, monitor)
+            }
+        };
+        let mut watch = Watch::new(plan, monitor, now);
+        watch.machine = number;
+        let policy = plan.policy;
+        let changed = *watch.monitor.policy() != policy;
+        self.watches.push(watch);
+        if changed {
+            self.set_policy(service, policy);
+        }
+    }
+
+    /// The daemon has come up: services are adopted or started, monitors begin.
+    fn begin(&mut self) {
+        let (services, file) = (self.shown() as u32, self.plan.file.display().to_string());
+        let version = env!("CARGO_PKG_VERSION");
+        let text = host::daemon_started(version, services, &file, self.plan.host.observe);
+        self.say_host(message::Event::DaemonStarted, text);
+        for service in self.start_order() {
+            self.bring_up(service);
+        }
+        if self.plan.services.len() > self.shown() {
+            self.begin_trusted();
+        }
+        for service in 0..self.shown() {
+            self.settle_need(service);
+        }
+        self.arm_housekeeping();
+        self.supervisor.ready(&self.one_line());
+    }
+
+    /// Services in an order in which each comes after those it needs.
+    pub(super) fn start_order(&self) -> Vec<usize> {
+        let mut order = Vec::with_capacity(self.shown());
+        let mut seen = vec![false; self.shown()];
+        for service in 0..self.shown() {
+            self.visit(service, &mut seen, &mut order);
+        }
+        order
+    }
+
+    fn visit(&self, service: usize, seen: &mut [bool], order: &mut Vec<usize>) {
+        if seen.get(service).copied().unwrap_or(true) {
+            return;
+        }
+        seen[service] = true;
+        for need in &self.plan.services[service].needs {
+            self.visit(*need as usize, seen, order);
+        }
+        order.push(service);
+    }
+
+    /// After the loop: what is left to write, and the exit status.
+    fn finish(mut self, ended: std::io::Result<()>) -> u8 {
+        self.supervisor.stopping();
+        self.control.close();
+        let now = self.now;
+        self.commands.void(&mut self.reactor, now);
+        self.errands.end_all(&mut self.reactor, now);
+        let status = match ended {
+            Ok(()) => exit::STOPPED,
+            Err(error) => {
+                let _ = writeln!(std::io::stderr(), "giveover: the loop cannot wait: {error}");
+                exit::BUG
+            }
+        };
+        if let Err(error) = self.journal.end(now) {
+            let _ =
+                writeln!(std::io::stderr(), "giveover: the journal could not be written: {error}");
+        }
+        status
+    }
+}
+
+fn load(options: &Options) -> Result<Plan, Refusal> {
+    let file = options.file.clone().unwrap_or_else(|| PathBuf::from(SYSTEM_FILE));
+    match config::load(&file) {
+        Ok(Loaded { plan, .. }) => Ok(slim(plan)),
+        Err(report) => Err(Refusal(exit::CONFIGURATION, report.to_string())),
+    }
+}
+
+/// Drops what only `check` prints: ten thousand services would carry it for nothing.
+pub(super) fn slim(mut plan: Plan) -> Plan {
+    for service in &mut plan.services {
+        service.sources = [].into();
+        service.checks.shrink_to_fit();
+    }
+    plan.services.shrink_to_fit();
+    plan
+}
+
+/// `--observe`: every service is `log_only`.
+pub(super) fn observe(plan: &mut Plan) {
+    plan.host.observe = true;
+    for service in &mut plan.services {
+        let limits = Limits { failover_mode: FailoverMode::LogOnly, ..*service.policy.limits() };
+        if let Ok((policy, _)) = Policy::new(limits, *service.policy.scope()) {
+            service.policy = policy;
+        }
+    }
+}
+
+fn open_journal(options: &Options, plan: &Plan) -> Result<(Journal, Recovered), Refusal> {
+    let place = match (&options.journal, &options.state) {
+        (Some(file), _) => Place::of_file(file).ok_or_else(|| {
+            Refusal(exit::STATE, format!("{} cannot be a journal's file", file.display()))
+        })?,
+        (None, Some(base)) => Place::in_dir(journal::state_dir(&plan.file, base)),
+        (None, None) => {
+            let system = nix::unistd::Uid::effective().is_root();
+            let base =
+                journal::base_dir(system, |name| std::env::var_os(name)).ok_or_else(|| {
+                    let text =
+                        "no state directory: set STATE_DIRECTORY or HOME, or give --state DIR";
+                    Refusal(exit::STATE, text.to_owned())
+                })?;
+            Place::in_dir(journal::state_dir(&plan.file, &base))
+        }
+    };
+    Journal::open(place, journal::Options::DEFAULT).map_err(|error| match error {
+        OpenError::Running { .. } => Refusal(exit::RUNNING, format!("giveover: {error}")),
+        OpenError::Unusable { .. } => Refusal(exit::STATE, format!("giveover: {error}")),
+    })
+}
+
+fn bind(reactor: &Reactor, path: &Path) -> Result<Control, Refusal> {
+    if let Some(dir) = path.parent() {
+        let _ = std::fs::create_dir_all(dir); // the bind says what is wrong
+    }
+    Control::bind(reactor, path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => Refusal(
+            exit::RUNNING,
+            format!("giveover: already running: another daemon answers at {}", path.display()),
+        ),
+        _ => Refusal(
+            exit::STATE,
+            format!("giveover: the control socket {} cannot be made: {error}", path.display()),
+        ),
+    })
+}
+
+fn bug(error: std::io::Error) -> Refusal {
+    Refusal(exit::BUG, format!("giveover: the kernel refused what every process has: {error}"))
+}
+
+/// The trusted servers are the checks of one more service, behind those that are shown.
+pub(super) fn add_trusted(plan: &mut Plan) {
+    if plan.host.trusted.is_empty() {
+        return;
+    }
+    let limits = Limits {
+        thorough_probe_interval: Span::from_secs(10),
+        failover_mode: FailoverMode::LogOnly,
+        ..Limits::DEFAULT
+    };
+    let Ok((policy, _)) = Policy::new(limits, Scope { deaths: false, ..Scope::USUAL }) else {
+        return;
+    };
+    plan.services.push(ServicePlan {
+        name: "(trusted)".into(),
+        preset: None,
+        run: Run::Watched,
+        validate: None,
+        checks: std::mem::take(&mut plan.host.trusted),
+        ladder: Vec::new(),
+        combine: Combine::Heaviest,
+        needs: Vec::new(),
+        policy,
+        giveover: GoesTo::Nobody,
+        network: true,
+        sources: [].into(),
+    });
+}

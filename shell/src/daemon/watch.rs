@@ -1,0 +1,300 @@
+//! One service under watch: its monitor, the cycle under way, and what its checks last found.
+
+use std::collections::VecDeque;
+
+use giveover_core::failure::ProbeResult;
+use giveover_core::ladder::{Checks, Ladder, Round};
+use giveover_core::monitor::{Status, Ticket};
+use giveover_core::time::Instant;
+
+use super::handover::Handover;
+use super::work::Work;
+use crate::config::plan::ServicePlan;
+use crate::machine::BoxedMonitor;
+
+/// A service under watch. Ten thousand of them must stay small: what most never need is in
+/// [`More`], made when it is first needed.
+pub(super) struct Watch {
+    pub(super) monitor: BoxedMonitor,
+    /// Its number in the journal.
+    pub(super) machine: u32,
+    /// The earliest timer armed for it.
+    pub(super) armed: Option<Instant>,
+    /// The cycle under way.
+    pub(super) round: Option<(Ticket, Round)>,
+    /// Counts cycles; answers of an earlier one are late.
+    pub(super) cycle: u32,
+    pub(super) checks: Box<[CheckState]>,
+    beside: Checks,
+    observed: Checks,
+    pub(super) marks: Marks,
+    /// Since when it has its status and message.
+    pub(super) since: Instant,
+    /// When its last cycle failed, if it did.
+    pub(super) failing_at: Option<Instant>,
+    more: Option<Box<More>>,
+}
+
+/// The last result of a check, and what is under way of the next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CheckState {
+    /// `None` before the first.
+    pub(super) result: Option<ProbeResult>,
+    pub(super) at: Instant,
+    pub(super) ms: u32,
+    /// What a healthy answer showed.
+    pub(super) shown: u16,
+    /// Targets that have not answered.
+    pub(super) pending: u8,
+    /// The heaviest answer so far of the cycle under way.
+    pub(super) worst: Option<ProbeResult>,
+    /// Passed over in the last cycle: a rung below was not healthy.
+    pub(super) not_evaluated: bool,
+    /// Cycles in a row in which it could not be measured.
+    pub(super) unmeasured: u8,
+}
+
+/// What only some services have.
+#[derive(Default)]
+pub(super) struct More {
+    /// The instance: when it was started, and by whom.
+    pub(super) started: Option<(Instant, Starter)>,
+    /// Who holds it, and until when.
+    pub(super) held: Option<HeldBy>,
+    pub(super) incident: Option<Incident>,
+    /// Restarts with their causes in words, as many as the budget has.
+    pub(super) restarts: VecDeque<(Instant, String)>,
+    /// What is being done to its process.
+    pub(super) work: Work,
+    /// Since when.
+    pub(super) work_since: Option<Instant>,
+    /// Its main process, or the last one it had.
+    pub(super) last_pid: Option<u32>,
+    /// Why the last start or stop failed, in words.
+    pub(super) trouble: Option<String>,
+    /// Who asked for the stop under way.
+    pub(super) asked_by: Option<String>,
+    /// Its giveover under way.
+    pub(super) handover: Option<Handover>,
+    /// Stopped by a job of systemd that was not ours.
+    pub(super) stopped_by_systemd: bool,
+}
+
+/// Who started an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Starter {
+    Giveover,
+    Operator,
+    Adopted,
+    Systemd,
+}
+
+impl Starter {
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Giveover => "giveover",
+            Self::Operator => "operator",
+            Self::Adopted => "adopted",
+            Self::Systemd => "systemd",
+        }
+    }
+}
+
+/// A person's hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HeldBy {
+    pub(super) who: String,
+    pub(super) why: Option<String>,
+    pub(super) since: Instant,
+    pub(super) until: Option<Instant>,
+}
+
+/// From the first failure to the recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Incident {
+    pub(super) number: u32,
+    pub(super) since: Instant,
+    pub(super) failures: u32,
+    pub(super) restarts: u32,
+}
+
+/// The marks of the last twenty cycles.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    marks: [u8; Self::MOST],
+    len: u8,
+}
+
+impl Marks {
+    const MOST: usize = 20;
+
+    pub(super) fn push(&mut self, mark: u8) {
+        if usize::from(self.len) == Self::MOST {
+            self.marks.rotate_left(1);
+            self.len -= 1;
+        }
+        if let Some(place) = self.marks.get_mut(usize::from(self.len)) {
+            *place = mark;
+            self.len += 1;
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        self.marks.iter().take(usize::from(self.len)).map(|mark| char::from(*mark)).collect()
+    }
+}
+
+impl Watch {
+    /// A service whose monitor has not been fed anything yet.
+    pub(super) fn new(plan: &ServicePlan, monitor: BoxedMonitor, now: Instant) -> Self {
+        let count = plan.checks.len().min(usize::from(Checks::MOST)) as u8;
+        let mut beside = Checks::first(count);
+        let mut observed = Checks::NONE;
+        for rung in &plan.ladder {
+            beside = beside.without(*rung);
+        }
+        for (place, check) in plan.checks.iter().enumerate().take(usize::from(count)) {
+            if check.observe {
+                observed = observed.with(place as u8);
+            }
+        }
+        Self {
+            monitor,
+            machine: 0,
+            armed: None,
+            round: None,
+            cycle: 0,
+            checks: vec![CheckState::new(now); usize::from(count)].into_boxed_slice(),
+            beside,
+            observed,
+            marks: Marks { marks: [0; Marks::MOST], len: 0 },
+            since: now,
+            failing_at: None,
+            more: None,
+        }
+    }
+
+    /// The same under another plan: the monitor goes on, and checks that keep their names keep
+    /// their last results.
+    pub(super) fn carried_over(
+        self,
+        before: &ServicePlan,
+        plan: &ServicePlan,
+        now: Instant,
+    ) -> Self {
+        let mut fresh = Self::new(plan, self.monitor, now);
+        for (check, state) in plan.checks.iter().zip(fresh.checks.iter_mut()) {
+            let place = before.checks.iter().position(|known| known.name == check.name);
+            if let Some(known) = place.and_then(|place| self.checks.get(place)) {
+                *state = CheckState { pending: 0, worst: None, ..*known };
+            }
+        }
+        fresh.machine = self.machine;
+        fresh.cycle = self.cycle;
+        fresh.marks = self.marks;
+        fresh.since = self.since;
+        fresh.failing_at = self.failing_at;
+        fresh.more = self.more;
+        fresh
+    }
+
+    /// The order of its checks.
+    pub(super) fn ladder<'a>(&self, plan: &'a ServicePlan) -> Ladder<'a> {
+        Ladder {
+            rungs: &plan.ladder,
+            beside: self.beside,
+            observed: self.observed,
+            combine: plan.combine,
+        }
+    }
+
+    /// The checks to probe in a cycle that begins at `now`: one that has `every` is passed over
+    /// until it is due, but not while it fails.
+    pub(super) fn due(&self, plan: &ServicePlan, now: Instant) -> Checks {
+        let mut due = Checks::NONE;
+        for (place, (state, check)) in self.checks.iter().zip(&plan.checks).enumerate() {
+            let waits = check.every.is_some_and(|every| {
+                state.result == Some(ProbeResult::Healthy) && now < state.at.after(every)
+            });
+            if !waits {
+                due = due.with(place as u8);
+            }
+        }
+        due
+    }
+
+    /// What only some services have, made if it is not there.
+    pub(super) fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_with(Box::default)
+    }
+
+    /// What only some services have.
+    pub(super) fn more_ref(&self) -> Option<&More> {
+        self.more.as_deref()
+    }
+
+    /// Whether others that need it may be acted on: `ok`, or not yet known.
+    pub(super) fn meets_needs(&self) -> bool {
+        matches!(self.monitor.status(), Status::Ok)
+    }
+}
+
+impl CheckState {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            result: None,
+            at: now,
+            ms: 0,
+            shown: 0,
+            pending: 0,
+            worst: None,
+            not_evaluated: false,
+            unmeasured: 0,
+        }
+    }
+
+    /// Takes one target's answer; the heaviest stands for the check.
+    pub(super) fn take(&mut self, result: ProbeResult) {
+        let worse = self.worst.is_none_or(|worst| rank(result) > rank(worst));
+        if worse {
+            self.worst = Some(result);
+        }
+        self.pending = self.pending.saturating_sub(1);
+    }
+}
+
+/// Order of answers from several addresses of one check.
+fn rank(result: ProbeResult) -> u8 {
+    match result {
+        ProbeResult::Healthy => 0,
+        ProbeResult::CannotMeasure(_) => 1,
+        ProbeResult::Void => 2,
+        ProbeResult::Failed(weight, _) => 2 + weight.value(),
+        ProbeResult::Immediate(_) => u8::MAX,
+    }
+}
+
+/// The mark of a cycle.
+pub(super) fn mark(result: ProbeResult) -> u8 {
+    match result {
+        ProbeResult::Healthy => b'.',
+        ProbeResult::Failed(weight, _) if weight.value() < 100 => b'o',
+        ProbeResult::Failed(..) | ProbeResult::Immediate(_) => b'x',
+        ProbeResult::CannotMeasure(_) => b'?',
+        ProbeResult::Void => b'-',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twenty_marks_are_kept() {
+        let mut marks = Marks { marks: [0; Marks::MOST], len: 0 };
+        for mark in b'a'..=b'z' {
+            marks.push(mark);
+        }
+        assert_eq!(marks.text(), "ghijklmnopqrstuvwxyz");
+    }
+}

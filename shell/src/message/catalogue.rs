@@ -1,0 +1,252 @@
+//! The events, each with what it means and what to do about it.
+//!
+//! The text above a variant is its documentation and what `giveover help WORD` prints: one text
+//! cannot contradict itself.
+
+use super::{Debug, Level};
+
+macro_rules! catalogue {
+    ($($(#[doc = $about:literal])+
+       $name:ident $word:literal $level:ident $id:literal
+       $(debug $debug:ident)? $(legacy $legacy:literal)?;)+) => {
+        /// What can happen, as logs, screens and JSON know it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Event {
+            $($(#[doc = $about])+ $name,)+
+        }
+
+        impl Event {
+            /// Every event, in the order of the catalogue.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$name),+];
+
+            const fn entry(self) -> &'static Entry {
+                match self {
+                    $(Self::$name => const {
+                        &Entry {
+                            word: $word,
+                            level: Level::$level,
+                            id: $id,
+                            about: &[$($about),+],
+                            debug: Debug::Off $(.or(Debug::$debug))?,
+                            legacy: false $(| $legacy)?,
+                        }
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+/// What the catalogue holds of an event.
+struct Entry {
+    word: &'static str,
+    level: Level,
+    id: u128,
+    about: &'static [&'static str],
+    debug: Debug,
+    legacy: bool,
+}
+
+impl Debug {
+    /// Lets the macro write an optional value over the usual one.
+    const fn or(self, other: Self) -> Self {
+        other
+    }
+}
+
+impl Event {
+    /// Its word in JSON, in the journal's `GIVEOVER_EVENT` and for `giveover help`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        self.entry().word
+    }
+
+    /// How much it matters.
+    #[must_use]
+    pub const fn level(self) -> Level {
+        self.entry().level
+    }
+
+    /// The journal's `MESSAGE_ID`: made up once, constant for ever.
+    #[must_use]
+    pub fn id(self) -> String {
+        format!("{:032x}", self.entry().id)
+    }
+
+    /// What it means, and what to do about it.
+    #[must_use]
+    pub fn about(self) -> String {
+        let lines: Vec<&str> = self.entry().about.iter().map(|line| line.trim()).collect();
+        lines.join(" ")
+    }
+
+    /// The debugging that has to be on for it to be written.
+    #[must_use]
+    pub const fn needs_debug(self) -> Debug {
+        self.entry().debug
+    }
+
+    /// Whether its text is one of the source documents', character for character.
+    #[must_use]
+    pub const fn is_legacy(self) -> bool {
+        self.entry().legacy
+    }
+
+    /// The event that [`Event::word`] names; `None` for a word of another version.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.word() == word)
+    }
+}
+
+catalogue! {
+    /// A check failed, and it counts. Nothing to do while the sum stays below 100; `giveover
+    /// explain NAME` says what the next one leads to.
+    Failure "failure" Warning 0x4191a8a62e3843d881723d50c0dc9fdb;
+    /// The service's process ended and nobody had asked for it: a complete failure at once.
+    Died "died" Warning 0x1bae52a9667a41779e0cf7e35d738f54;
+    /// The failures made 100 and the budget had room: the service is stopped and started here. An
+    /// operator's restart is not charged.
+    Restart "restart" Warning 0x0648d76891cb4bb9b4b3060363d1252f;
+    /// A restart that waited for its delay is no longer wanted: the service is healthy again, or
+    /// held. It leaves the budget.
+    CalledOff "called_off" Notice 0xc1eabf2da9bf40a0a71f6e41d808b994;
+    /// The restart has been carried out. Failed probes count nothing until `start_grace` has passed
+    /// or the first healthy one.
+    Restarted "restarted" Notice 0x65f40298ac39447bac57ac882343fc5c;
+    /// The restart stopped the service and could not start it, or `validate` refused it beforehand.
+    /// Run the start command by hand as the service's user.
+    RestartFailed "restart_failed" Error 0xcab41e2bc6eb451d919d327dbbe72d8e;
+    /// The old instance is not proven gone, so nothing is started and nothing handed over. The stop
+    /// is tried again each cycle; look for processes in D state.
+    StopFailed "stop_failed" Error 0xcf3cae3924da40ad8d772dad2d7879cb;
+    /// Another supervisor restarted the service before we could; it is charged as a restart. Set
+    /// `Restart=no` in its unit so that only one of the two counts.
+    Healed "healed" Warning 0x1644b55a3bfe4fe4b2290f27079f2118;
+    /// The restarts of the window are used up, a result skipped the restart, or an operator asked:
+    /// the service is to be handed over.
+    Giveover "giveover" Error 0xe778146051874bf2aac140b9c5b3c026;
+    /// The giveover will be carried out; the monitor here ends once the service is stopped.
+    Granted "granted" Error 0xa17a5264f10747e1a10c66ad1012ab43;
+    /// The giveover was refused for this attempt: histories are emptied and monitoring starts
+    /// afresh. The service is left as it is; a dead one is restarted.
+    Denied "denied" Error 0xca7d43db55ce4f228864d5b4bd619e85;
+    /// The giveover cannot be answered now and is asked for again after 10 s; a healthy cycle
+    /// cancels it.
+    NotNow "not_now" Error 0x31063072667149428da79a940d568c3d;
+    /// A granted giveover could not be carried out. If the service was stopped it is started here
+    /// again.
+    Aborted "aborted" Error 0x95fe4911844e47bdb9b93fd4ce6dfdd1;
+    /// A giveover ended half: nobody knows whether the other side runs, so nothing is started here.
+    /// Find out, then `giveover release NAME`.
+    Unproven "unproven" Error 0x32c33d1e261d43c195b6ae6e58c96230;
+    /// A failure past the budget, and nobody to give it to: the service stays faulted and is probed
+    /// on, and restarts resume as the old ones are forgotten. `giveover clear NAME` refills the
+    /// budget at once.
+    BudgetSpent "budget_spent" Error 0x55e22dff107f46a8b5f34eb1a76b95be;
+    /// A failure of a service that is only watched (`log_only`): it is written down and nothing is
+    /// done.
+    Logged "logged" Error 0x17301d81d5da4127af359e6dd1abe9ef;
+    /// A person asked to leave the service as it lies: it is probed and shown, and nothing counts.
+    /// The hold ends by itself unless it was made for ever.
+    Held "held" Notice 0x29369fbc35fe4bfa8b2dc962f93c0e5f;
+    /// The hold has ended. A process that died meanwhile is a complete failure now.
+    Released "released" Notice 0x6006f2de7984497cbd3954b3619759ea;
+    /// A person made the monitor forget the failures and restarts of a service.
+    Cleared "cleared" Notice 0x4f1673e5c2c243a29e7d14ef67ddba79;
+    /// The service is ok again. The incident, from its first failure to here, has one number.
+    Recovered "recovered" Notice 0x7178a39ff925463d9ab5c89b71d3840b;
+    /// A check could not run for three cycles: our own lack, or a configuration that cannot be
+    /// used. It counts nothing, and the status is the last one known.
+    Unmeasured "unmeasured" Warning 0x6bde9d3399aa4668bc4b6feae7bf3375;
+    /// Checks that could not run are running again.
+    Measured "measured" Notice 0x18efdcb7c0354c61b8a37366ea564d90;
+    /// A probe took more than 80 % of its time. It counts nothing; raise `timeout` or find what is
+    /// slow before it does.
+    SlowProbe "slow_probe" Warning 0x354e6cd89aa348cda5b1c4eae6d07b8b;
+    /// A service this one needs is not ok: it is probed and shown, and nothing counts until that
+    /// one is.
+    NeedUnmet "need_unmet" Notice 0xee3286c3942a4e728498d832b5182576;
+    /// The services this one needs are ok again.
+    NeedMet "need_met" Notice 0x931d0444abda44ceadaa11d56b45f990;
+    /// The service has been started, and its monitor begins.
+    Started "started" Notice 0x25a475470a30467ea78c8f1f37ecc203;
+    /// The service could not be started when it was first to be. Run the start command by hand as
+    /// the service's user.
+    StartFailed "start_failed" Error 0x81209f2df7774a04a0d8806ecb9dc007;
+    /// The service has been stopped on purpose and is offline until someone starts it.
+    Stopped "stopped" Notice 0x08dd403050c54f21b994fdd4f06d6666;
+    /// The service was already running when the monitor came up, and is watched as it is.
+    Adopted "adopted" Notice 0x8dfd6507f2d942c7b59ba2511f02c3db;
+    /// Monitoring ended while the service runs on. `giveover monitor start NAME` begins it again.
+    MonitorEnded "monitor_ended" Notice 0x32850e9500c74103b2ed7f97f414ca5f;
+    /// Monitoring begins, with empty histories.
+    MonitorBegun "monitor_begun" Notice 0x696426b2ea3d4636947ecf3a2ee502fb;
+    /// `giveover notify` said something about the service.
+    Reported "reported" Info 0x6eef2f8a57b24092a993a0af376f4c6a;
+    /// A probe was healthy.
+    Healthy "healthy" Debug 0x24e72d8b1eca48b78c1fd74b7f41a647 debug High;
+    /// Many services fail at once and no trusted server answers: the fault is probably this host's
+    /// network. Failed probes count nothing until one answers; deaths still do.
+    LocalFault "local_fault" Critical 0xdfcbe671a956495387befe7b1e60930d;
+    /// A trusted server answers again, or few services fail: failed probes count.
+    LocalFaultOver "local_fault_over" Notice 0x97ce0fa5cef146d98538b7183fedce4d;
+    /// The host has used up `host.actions`: no service is restarted or given over until the window
+    /// frees. Something fails that restarts do not mend.
+    HostBudget "host_budget" Critical 0x1ca28e7f495f4d1689812499d0518713;
+    /// The host's action budget has room again.
+    HostBudgetOver "host_budget_over" Notice 0x8d305aa22b4b49e18b952d819bbe1436;
+    /// A stop failed under `failover_mode = "hard"`: this node is being reset.
+    Reset "reset" Critical 0x3472581e0b8142dcb7ed034acc8e4f65;
+    /// A reset of this node was asked for and is not made: none is possible, its budget is spent,
+    /// or the host has just booted.
+    ResetRefused "reset_refused" Critical 0x6dd2b88962db45e99383ed1f812390ab;
+    /// The configuration was read again. Services whose name stays keep their histories.
+    Reloaded "reloaded" Notice 0xa70fd077e69a43e69177b33286110dee;
+    /// The configuration was refused and the old one goes on. `giveover check` shows every error.
+    Refused "refused" Error 0x57962e25c33f4b3fa8850ece10c189cf;
+    /// Someone without the right to command tried to. `[control] command` says who may.
+    Forbidden "forbidden" Warning 0x4bad0bfe8e7d4503b4099dc57db64537;
+    /// A journal could not be read to its end. It was set aside under the name given; what it held
+    /// is not taken for healthy.
+    JournalDamaged "journal_damaged" Error 0x721eb70bce1a4242a7bafc3d3622007a;
+    /// The journal cannot be written, so what is decided now would be forgotten in a crash. Free
+    /// the disk or repair it; nothing is restarted because of it.
+    JournalFailing "journal_failing" Critical 0x3986405075364191a81056c87f55d816;
+    /// The journal can be written again.
+    JournalWell "journal_well" Notice 0x5c81054896a641cd8246d80b6d695dae;
+    /// We did not run for a while (suspend, a stop signal, overload): probes in flight count
+    /// nothing.
+    Slept "slept" Warning 0xd25e71162760469582278b168fa54908;
+    /// The monotonic clock went back, which it should not; decisions were made as at the latest
+    /// time seen.
+    ClockWentBack "clock_went_back" Warning 0x6b2fac9309b749aa8bab566994df2608;
+    /// The monitor itself has started.
+    DaemonStarted "daemon_started" Notice 0x2fd47660de834c719619cbfddee83c6f;
+    /// The monitor itself was told to stop.
+    DaemonStopped "daemon_stopped" Notice 0xbc65a9fe5b304f8991ffec203b916c76;
+    /// Someone changed how much debugging output is written.
+    DebugLevel "debug_level" Notice 0x54a37002112e459a8228032b6fc9aa51;
+    /// The log could not take lines: nobody reads the pipe, or journald is behind. What was lost is
+    /// in `giveover events`.
+    LogLost "log_lost" Warning 0x74c0d4bbc8e1442da69652420563e3ba;
+    /// What people are told about a service has changed: one of the four status texts.
+    Status "status" Info 0xa86a14eac25149e6abc500e14d6a2d2a;
+    /// The source documents' notice of a probe.
+    Probing "probing" Info 0xb03ea536c68c4f8fb245b0ab607495eb legacy true;
+    /// The source documents' error for a service without an address: it cannot be measured until it
+    /// has one.
+    NoAddress "no_address" Error 0xbe4102b4f38d462cbae42a72bffa60c3 legacy true;
+    /// The source documents' error for a connection that failed: a complete failure.
+    ConnectFailed "connect_failed" Error 0x49169927e862448d87b61e7078a112da legacy true;
+    /// The source documents' note on a connection that used up all the time of its probe.
+    ConnectOverran "connect_overran" Debug 0x759b5647623d4eecbe697292591f47cb debug Low legacy true;
+    /// The source documents' error for a disconnection that failed: half a failure.
+    DisconnectFailed "disconnect_failed" Error 0x381b9be133f94d10898c89f5f798b385 legacy true;
+    /// The source documents' error for a probe without time left for its last step: half a failure.
+    ProbeTimedOut "probe_timed_out" Error 0xe2204f9d6cd04f8f95b7116c40c8a5d5 legacy true;
+    /// The source documents' note on the command about to be run.
+    CheckingServer "checking_server" Debug 0x4994705134d54e55bd319dc8d9136a95 debug High legacy true;
+    /// The source documents' error for a check command that failed: half a failure.
+    CheckCommandFailed "check_command_failed" Error 0x3505cc3fa44341298858cb557d767527 legacy true;
+}

@@ -1,0 +1,85 @@
+//! Where a command's output comes from.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use mio::Interest;
+use mio::unix::SourceFd;
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use super::children::lack;
+use super::{Reactor, SpawnError, Token};
+
+/// The pipe of a run.
+///
+/// We hold its other end too: so it closes when we say, the program's end alone wakes us, and
+/// afterwards it can be told whether anybody else still holds it.
+pub(super) struct Pipe {
+    reader: OwnedFd,
+    writer: Option<OwnedFd>,
+}
+
+/// How far a pipe was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Drained {
+    /// Nobody holds its other end any more.
+    Ended,
+    /// There is no more now.
+    Empty,
+    /// There is more.
+    More,
+}
+
+impl Pipe {
+    pub(super) fn new() -> Result<Self, SpawnError> {
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(lack)?;
+        // Only our end: the other is shared with the program, and programs do not expect that.
+        fcntl_setfl(&reader, OFlags::NONBLOCK).map_err(lack)?;
+        Ok(Self { reader, writer: Some(writer) })
+    }
+
+    /// The end for the program.
+    pub(super) fn writer(&self) -> Option<BorrowedFd<'_>> {
+        self.writer.as_ref().map(AsFd::as_fd)
+    }
+
+    pub(super) fn watch(&self, reactor: &Reactor, token: Token) -> io::Result<()> {
+        reactor.add(&mut SourceFd(&self.reader.as_raw_fd()), token, Interest::READABLE)
+    }
+
+    /// Reads until it is empty, or for a while, and keeps the beginning, `most` bytes.
+    pub(super) fn read(&self, buffer: &mut [u8], most: usize, kept: &mut Vec<u8>) -> Drained {
+        for _ in 0..READS {
+            match rustix::io::read(&self.reader, &mut *buffer) {
+                Ok(0) => return Drained::Ended,
+                Ok(length) => {
+                    let room = most.saturating_sub(kept.len()).min(length);
+                    kept.extend_from_slice(&buffer[..room]);
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Drained::Empty,
+                Err(_) => return Drained::Ended,
+            }
+        }
+        Drained::More
+    }
+
+    /// Reads what is left and closes it.
+    pub(super) fn close(
+        mut self,
+        reactor: &Reactor,
+        buffer: &mut [u8],
+        most: usize,
+        kept: &mut Vec<u8>,
+    ) -> Drained {
+        self.writer = None;
+        let last = self.read(buffer, most, kept);
+        reactor.remove(&mut SourceFd(&self.reader.as_raw_fd()));
+        last
+    }
+}
+
+/// How often a pipe is read before others have their turn.
+const READS: u32 = 16;

@@ -1,0 +1,186 @@
+//! Something kills the monitor, or pulls the plug: the next one knows what this one knew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use giveover_tests::{Daemon, free_port, is_running, wait_for};
+use rustix::process::Signal;
+
+fn puppet(more: &str) -> Daemon {
+    let (port, puppet) = (free_port(), env!("CARGO_BIN_EXE_puppet"));
+    Daemon::start_with(
+        &format!(
+            "[policy.default]\n\
+             thorough_probe_interval = \"200ms\"\n\
+             probe_timeout  = \"300ms\"\n\
+             retry_count    = 2\n\
+             retry_interval = \"10m\"\n\
+             restart_delay  = [\"0s\"]\n\
+             start_grace    = \"2s\"\n\
+             start_timeout  = \"2s\"\n\
+             stop_timeout   = \"4s\"\n\
+             [service.web]\n\
+             start = [\"{puppet}\", \"{port}\", \"$DIR/mood\", \"$DIR/starts\"]\n\
+             check.page = \"http://127.0.0.1:{port}/\"\n\
+             {more}"
+        ),
+        &["--leave"],
+    )
+}
+
+fn mood(daemon: &Daemon, word: &str) {
+    fs::write(daemon.dir.path().join("mood"), word).expect("a mood");
+}
+
+fn pid(daemon: &Daemon) -> u32 {
+    daemon.service("web")["pid"].as_u64().expect("a pid") as u32
+}
+
+/// The journal's directory, one for each configuration file.
+fn journal(daemon: &Daemon) -> PathBuf {
+    let state = daemon.dir.path().join("state");
+    fn find(dir: &Path) -> Option<PathBuf> {
+        for entry in fs::read_dir(dir).ok()?.flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                if let Some(found) = find(&path) {
+                    return Some(found);
+                }
+            } else if entry.file_name() == "journal" {
+                return Some(path);
+            }
+        }
+        None
+    }
+    find(&state).expect("a journal")
+}
+
+/// Kills the puppet that is left running, whatever the test came to.
+struct Left(u32);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        if is_running(self.0) {
+            giveover_tests::signal_to(self.0, Signal::KILL);
+        }
+    }
+}
+
+/// The number of restarts never falls, and a running service is taken up as it is.
+#[test]
+fn a_killed_monitor_is_followed_by_one_that_knows_the_history() {
+    let mut daemon = puppet("");
+    daemon.wait_status("web", "ok");
+    mood(&daemon, "exit");
+    daemon.wait_event("web", "restarted");
+    mood(&daemon, "ok");
+    daemon.wait_status("web", "ok");
+    let before = daemon.service("web");
+    let service = pid(&daemon);
+    let _left = Left(service);
+    daemon.kill();
+    assert!(is_running(service), "the service runs on");
+    daemon.run();
+    daemon.wait_status("web", "ok");
+    let after = daemon.service("web");
+    for key in ["pid", "restarts", "generation", "failure_sum"] {
+        assert_eq!(after[key], before[key], "{key}");
+    }
+    assert_eq!(after["started"]["by"], "adopted");
+    let words: Vec<String> =
+        daemon.events("web").iter().map(|event| event["event"].to_string()).collect();
+    for word in ["died", "restart", "restarted", "adopted"] {
+        assert!(words.contains(&format!("\"{word}\"")), "{word} in {words:?}");
+    }
+    assert_eq!(after["restart_records"][0]["cause"], before["restart_records"][0]["cause"]);
+}
+
+/// In the middle of a restart: the stop hangs, because the service is frozen, and the monitor is
+/// killed meanwhile. The next one ends what was begun, and the restart is counted once.
+#[test]
+fn a_restart_that_was_cut_short_is_carried_out_once() {
+    let mut daemon = puppet("");
+    daemon.wait_status("web", "ok");
+    let frozen = pid(&daemon);
+    let _left = Left(frozen);
+    giveover_tests::signal_to(frozen, Signal::STOP);
+    daemon.wait_event("web", "restart");
+    daemon.kill();
+    assert!(is_running(frozen), "still being stopped");
+    daemon.run();
+    daemon.wait_status("web", "ok");
+    let service = daemon.service("web");
+    assert_eq!(service["restarts"], 1, "{service}");
+    assert_ne!(pid(&daemon), frozen);
+    assert!(!is_running(frozen), "the old instance is gone");
+    let _left = Left(pid(&daemon));
+}
+
+/// It died while nobody watched: that is a death like any other.
+#[test]
+fn a_service_that_died_meanwhile_is_a_failure() {
+    let mut daemon = puppet("");
+    daemon.wait_status("web", "ok");
+    let service = pid(&daemon);
+    daemon.kill();
+    giveover_tests::signal_to(service, Signal::KILL);
+    wait_for("its end", || (!is_running(service)).then_some(()));
+    daemon.run();
+    daemon.wait_status("web", "ok");
+    assert_eq!(daemon.service("web")["restarts"], 1);
+    let _left = Left(pid(&daemon));
+}
+
+/// A hold, its reason and its end survive too.
+#[test]
+fn a_hold_survives() {
+    let mut daemon = puppet("");
+    daemon.wait_status("web", "ok");
+    let _left = Left(pid(&daemon));
+    let _ = daemon.ok(&["hold", "web", "--for", "10m", "--reason", "broker upgrade"]);
+    let before = daemon.service("web")["held"].clone();
+    daemon.kill();
+    daemon.run();
+    let after = daemon.service("web")["held"].clone();
+    for key in ["by", "who", "why", "until"] {
+        assert_eq!(after[key], before[key], "{key}: {after}");
+    }
+}
+
+/// A torn tail loses no more than what was cut; damage in the middle is set aside and said.
+#[test]
+fn a_damaged_journal_is_reported_and_never_read_as_healthy() {
+    let mut daemon = puppet("");
+    daemon.wait_status("web", "ok");
+    mood(&daemon, "exit");
+    daemon.wait_event("web", "restarted");
+    mood(&daemon, "ok");
+    daemon.wait_status("web", "ok");
+    let service = pid(&daemon);
+    let _left = Left(service);
+    daemon.kill();
+
+    let file = journal(&daemon);
+    let mut bytes = fs::read(&file).expect("the journal");
+    bytes.truncate(bytes.len() - 1);
+    fs::write(&file, &bytes).expect("the journal");
+    daemon.run();
+    assert_eq!(daemon.service("web")["restarts"], 1, "a torn tail forgets no restart");
+    daemon.kill();
+
+    let mut bytes = fs::read(&file).expect("the journal");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    fs::write(&file, &bytes).expect("the journal");
+    daemon.run();
+    let events = daemon.ok(&["events", "-n", "1000", "--json"]);
+    assert!(events.contains("journal_damaged"), "{events}");
+    let kept: Vec<String> = fs::read_dir(file.parent().expect("a directory"))
+        .expect("a directory")
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    assert!(kept.iter().any(|name| name.contains("damaged")), "set aside: {kept:?}");
+    daemon.wait_status("web", "ok");
+    let _left = Left(pid(&daemon));
+}

@@ -1,0 +1,38 @@
+//! `giveover simulate`: the vectors agree, and one wrong expectation is found.
+
+use std::process::{Command, Output};
+
+use giveover_tests::{giveover, text_of};
+
+const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/decision.toml");
+
+fn simulate(file: &str) -> Output {
+    Command::new(giveover()).args(["simulate", file]).output().expect("giveover runs")
+}
+
+#[test]
+fn every_expectation_of_the_vectors_agrees() {
+    let output = simulate(VECTORS);
+    assert!(output.status.success(), "{}", text_of(&output));
+}
+
+#[test]
+fn one_wrong_expectation_exits_1_with_a_diff() {
+    let vectors = std::fs::read_to_string(VECTORS).expect("the vectors");
+    let right = "failure_sum = 50, restarts = 0 }";
+    let wrong = vectors.replacen(right, "failure_sum = 51, restarts = 0 }", 1);
+    assert_ne!(vectors, wrong);
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("wrong.toml");
+    std::fs::write(&file, wrong).expect("a file");
+    let output = simulate(&file.display().to_string());
+    let text = text_of(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("51") && text.contains("50"), "a diff: {text}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_exits_3() {
+    let output = simulate("no-such-file.toml");
+    assert_eq!(output.status.code(), Some(3), "{}", text_of(&output));
+}
