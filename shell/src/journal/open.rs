@@ -54,7 +54,7 @@ impl Journal {
     /// ready to append.
     ///
     /// A disk that is full, broken or read-only is no reason to leave services unwatched: the
-    /// journal then opens in memory, says so in the report, and is [`Health::Failing`].
+    /// journal then opens in memory, says so in the report, and is [`super::Health::Failing`].
     ///
     /// # Errors
     /// See [`OpenError`].

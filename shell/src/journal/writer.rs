@@ -139,7 +139,7 @@ impl Journal {
         self.added(at, !matches!(note, Note::Text { .. } | Note::Wall { .. }))
     }
 
-    /// A number for the machine of a service that has none, under which [`Recovered`] did not
+    /// A number for the machine of a service that has none, under which [`super::Recovered`] did not
     /// find it.
     pub fn name(&mut self, at: Instant, name: &str) -> u32 {
         let machine = self.ledger.free_number();
