@@ -23,6 +23,7 @@ mod reader;
 mod recover;
 mod replay;
 mod report;
+mod sync;
 mod walk;
 mod writer;
 

@@ -129,6 +129,7 @@ impl Journal {
         let _ = self.disk.remove(&self.place.next()); // mostly there is none
         self.file = Some(Target { file, len: at });
         self.gap = false;
+        self.unsynced.rename = true; // the run before may have ended in the middle of it
         Ok(())
     }
 
