@@ -26,7 +26,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use self::read::load_str;
+pub use self::read::{load, load_str};
 
 /// One timeline.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,11 +5,12 @@ use std::io;
 use std::path::PathBuf;
 
 use super::disk::{Disk, System, is_bad_day};
+use super::load::Bytes;
 use super::lock::{Lock, LockError, Mark};
 use super::note::Note;
 use super::options::Options;
 use super::place::Place;
-use super::recover::{Files, GoOn, Recovered, recover_files};
+use super::recover::{GoOn, Recovered, recover_files};
 use super::writer::{Journal, Target};
 
 /// Why a journal cannot be opened. Nothing was changed.
@@ -80,7 +81,7 @@ impl Journal {
             Err(LockError::Refused(error)) if is_bad_day(&error) => (None, None),
             Err(LockError::Refused(error)) => return Err(unusable(error)),
         };
-        let (mut recovered, go_on) = recover_files(&place, &Files::read(&place));
+        let (mut recovered, go_on) = recover_files(&place, &Bytes::read);
         recovered.report.unwritten = left == Some(Mark::Failing);
         let ledger = recovered.ledger.clone();
         let mut journal = Self::of(disk, place.clone(), options, lock, ledger);

@@ -9,8 +9,10 @@ mod render;
 pub use self::play::{Difference, Played, Told, play};
 pub use self::render::{exit_status, json_lines, text};
 
+use std::path::Path;
+
 use crate::config::Report;
-use crate::config::scenario;
+use crate::config::scenario::{self, Scenario};
 
 /// What became of a file's scenarios.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +22,10 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    fn of(scenarios: &[Scenario]) -> Self {
+        Self { played: scenarios.iter().map(play).collect() }
+    }
+
     /// How many steps there were.
     #[must_use]
     pub fn steps(&self) -> usize {
@@ -47,7 +53,14 @@ impl Outcome {
 ///
 /// # Errors
 /// Everything that is wrong with the file; nothing was played.
-pub fn run_file(text: &str, name: &str) -> Result<Outcome, Report> {
-    let scenarios = scenario::load_str(name, text)?;
-    Ok(Outcome { played: scenarios.iter().map(play).collect() })
+pub fn run_text(text: &str, name: &str) -> Result<Outcome, Report> {
+    Ok(Outcome::of(&scenario::load_str(name, text)?))
+}
+
+/// Plays every scenario of the file at `path`.
+///
+/// # Errors
+/// As [`run_text`]; also that it cannot be read.
+pub fn run_file(path: &Path) -> Result<Outcome, Report> {
+    Ok(Outcome::of(&scenario::load(path)?))
 }

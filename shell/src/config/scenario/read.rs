@@ -1,5 +1,6 @@
 //! From a scenario file to scenarios, or to everything that is wrong with it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use giveover_core::failure::{Cause, Phase, ProbeResult};
@@ -21,13 +22,27 @@ use crate::config::source::{Place, Sources};
 use crate::config::tree::{Entry, Node, Table, Value};
 use crate::config::values;
 
-/// Reads scenarios from `text`, called `name` in messages.
+/// Reads scenarios from the file at `path`.
 ///
 /// # Errors
 /// Everything that is wrong, in the order of the text.
+pub fn load(path: &Path) -> Result<Vec<Scenario>, Report> {
+    let mut out = Findings::default();
+    let files = Files::alone(path, &mut out);
+    scenarios(files, out)
+}
+
+/// Reads scenarios from `text`, called `name` in messages.
+///
+/// # Errors
+/// As [`load`].
 pub fn load_str(name: &str, text: &str) -> Result<Vec<Scenario>, Report> {
     let mut out = Findings::default();
     let files = Files::of_text(name, text, &mut out);
+    scenarios(files, out)
+}
+
+fn scenarios(files: Files, mut out: Findings) -> Result<Vec<Scenario>, Report> {
     let whole = Place::whole(0);
     let reader = Reader::new(&files.root, whole, String::new(), &[FILE], &mut out);
     let items = reader.read("scenario", tables, &mut out).unwrap_or_default();

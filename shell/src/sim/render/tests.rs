@@ -1,11 +1,11 @@
 use super::*;
-use crate::sim::run_file;
+use crate::sim::{run_file, run_text};
 
 const DECISION: &str = include_str!("../../../../tests/vectors/decision.toml");
 const MORE: &str = include_str!("../../../../tests/vectors/more.toml");
 
 fn played(text: &str) -> Outcome {
-    match run_file(text, "file.toml") {
+    match run_text(text, "file.toml") {
         Ok(outcome) => outcome,
         Err(report) => panic!("{report}"),
     }
@@ -98,8 +98,14 @@ fn a_program_can_read_it_too() {
 
 #[test]
 fn a_file_that_is_refused_is_3() {
-    let outcome = run_file("[[scenario]]\nname = 1", "file.toml");
+    let outcome = run_text("[[scenario]]\nname = 1", "file.toml");
     assert_eq!(exit_status(&outcome), 3);
+    let dir = tempfile::tempdir().expect("a directory");
+    let Err(report) = run_file(&dir.path().join("none.toml")) else { panic!("there is none") };
+    assert_eq!(report.findings().len(), 1, "{report}");
+    let file = dir.path().join("a.toml");
+    std::fs::write(&file, SMALL).expect("written");
+    assert!(run_file(&file).is_ok_and(|outcome| outcome == played(SMALL)));
 }
 
 #[test]
