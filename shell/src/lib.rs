@@ -11,3 +11,4 @@ pub mod message;
 pub mod reactor;
 pub mod report;
 pub mod service;
+pub mod sim;

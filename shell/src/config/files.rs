@@ -53,6 +53,14 @@ impl Files {
         files
     }
 
+    /// Reads the file at `path`, which can include nothing.
+    pub(super) fn alone(path: &Path, out: &mut Findings) -> Self {
+        let mut files = Self::default();
+        let name = path.display().to_string();
+        files.root = files.read_one(path, name.clone(), name, None, out).unwrap_or_default();
+        files
+    }
+
     fn read_one(
         &mut self,
         path: &Path,

@@ -37,6 +37,7 @@ pub mod quantity;
 mod reader;
 mod report;
 mod run;
+pub mod scenario;
 pub mod schema;
 mod scope;
 mod service;

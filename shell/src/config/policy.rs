@@ -52,6 +52,27 @@ impl Written {
             combine: reader.placed("combine", combine, out),
         }
     }
+
+    /// `limits` with what is written here in their place.
+    pub(super) fn onto(&self, limits: Limits) -> Limits {
+        fn or<T: Copy>(written: Option<Placed<T>>, below: T) -> T {
+            written.map_or(below, |placed| placed.value)
+        }
+        Limits {
+            thorough_probe_interval: or(
+                self.thorough_probe_interval,
+                limits.thorough_probe_interval,
+            ),
+            probe_timeout: or(self.probe_timeout, limits.probe_timeout),
+            retry_count: or(self.retry_count, limits.retry_count),
+            retry_interval: or(self.retry_interval, limits.retry_interval),
+            start_timeout: or(self.start_timeout, limits.start_timeout),
+            stop_timeout: or(self.stop_timeout, limits.stop_timeout),
+            start_grace: or(self.start_grace, limits.start_grace),
+            restart_delay: or(self.restart_delay, limits.restart_delay),
+            failover_mode: or(self.failover_mode, limits.failover_mode),
+        }
+    }
 }
 
 /// A number, or -1 or "unlimited" for no limit.

@@ -168,7 +168,8 @@ impl Journal {
         self.most = self.compact_at.saturating_mul(2);
         self.file = Some(target);
         self.gap = false;
-        self.dir_unsynced = true;
+        self.unsynced.rename = true;
+        self.unsynced.records = true; // what came while it settled
         Ok(self.aside.take().and(retired))
     }
 
@@ -191,8 +192,7 @@ impl Journal {
         self.abandon_next();
         let len = self.file.as_ref().map_or(0, |target| target.len);
         if len > self.most {
-            self.gap = true; // from here on in memory, until another generation can be written
-            self.failed(now, error);
+            self.break_off(now, error);
         } else {
             self.compact_at = len + self.options.limit_bytes / 8;
         }

@@ -115,9 +115,11 @@ impl Framer {
         self.bytes.is_empty()
     }
 
-    /// Forgets everything, and keeps the room for as much again.
+    /// Forgets everything, and keeps the room an ordinary turn needs.
     pub(super) fn clear(&mut self) {
+        const KEPT: usize = 128 << 10;
         self.bytes.clear();
+        self.bytes.shrink_to(KEPT);
         self.open = None;
     }
 }

@@ -7,13 +7,30 @@
 //! one before is kept for `history`. Nothing here decides anything, and what cannot be read is
 //! told: lost history is never taken for health.
 //!
-//! Start with [`Journal::open`], which recovers and goes on, and [`Reader`], which only looks.
+//! How a daemon uses it:
+//!
+//! 1. [`Journal::open`] locks and recovers. What [`Recovered`] holds is taken over: machines by
+//!    the names of their services, processes, holds, stages and budgets from its ledger. What
+//!    its report says is told to people.
+//! 2. [`crate::clock::carry_on`] makes the time line go on, and [`Note::Run`] says that it does.
+//! 3. A service without a machine gets a number ([`Journal::name`]) and its machine is written
+//!    ([`Journal::made`]); one that is no longer configured is forgotten ([`Journal::forget`]).
+//! 4. Each event that is fed to a machine is appended, then each action it returned, before the
+//!    next event of that machine; [`crate::machine::make_room`] comes before
+//!    [`giveover_core::monitor::Monitor::handle`]. Then [`Journal::flush`], then the actions are
+//!    carried out. For probes alone no flush is needed. Before a reset it is [`Journal::sync`].
+//! 5. Once each turn [`Journal::pass`], then [`Journal::compact`] where
+//!    [`Journal::wants_compaction`]; a change of [`Journal::health`] is told to people.
+//! 6. At the end [`Journal::end`].
+//!
+//! [`Reader`] and [`recover`] only look, and may do so beside a daemon.
 
 mod compact;
 mod disk;
 mod frame;
 mod item;
 mod ledger;
+mod load;
 mod lock;
 mod note;
 mod open;
@@ -23,6 +40,7 @@ mod reader;
 mod recover;
 mod replay;
 mod report;
+mod sync;
 mod walk;
 mod writer;
 

@@ -5,11 +5,12 @@ use std::io;
 use std::path::PathBuf;
 
 use super::disk::{Disk, System, is_bad_day};
+use super::load::Bytes;
 use super::lock::{Lock, LockError, Mark};
 use super::note::Note;
 use super::options::Options;
 use super::place::Place;
-use super::recover::{Files, GoOn, Recovered, recover_files};
+use super::recover::{GoOn, Recovered, recover_files};
 use super::writer::{Journal, Target};
 
 /// Why a journal cannot be opened. Nothing was changed.
@@ -54,7 +55,7 @@ impl Journal {
     /// ready to append.
     ///
     /// A disk that is full, broken or read-only is no reason to leave services unwatched: the
-    /// journal then opens in memory, says so in the report, and is [`Health::Failing`].
+    /// journal then opens in memory, says so in the report, and is [`super::Health::Failing`].
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -80,7 +81,7 @@ impl Journal {
             Err(LockError::Refused(error)) if is_bad_day(&error) => (None, None),
             Err(LockError::Refused(error)) => return Err(unusable(error)),
         };
-        let (mut recovered, go_on) = recover_files(&place, &Files::read(&place));
+        let (mut recovered, go_on) = recover_files(&place, &Bytes::read);
         recovered.report.unwritten = left == Some(Mark::Failing);
         let ledger = recovered.ledger.clone();
         let mut journal = Self::of(disk, place.clone(), options, lock, ledger);
@@ -129,6 +130,7 @@ impl Journal {
         let _ = self.disk.remove(&self.place.next()); // mostly there is none
         self.file = Some(Target { file, len: at });
         self.gap = false;
+        self.unsynced.rename = true; // the run before may have ended in the middle of it
         Ok(())
     }
 

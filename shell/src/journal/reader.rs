@@ -7,9 +7,9 @@ use giveover_core::time::Instant;
 
 use super::item::Item;
 use super::ledger::Ledger;
+use super::load::Bytes;
 use super::note::Note;
 use super::place::Place;
-use super::recover::Bytes;
 use super::walk::{Lost, Walk};
 
 /// A journal's generations, read into memory. Takes no lock and changes nothing, so it may be

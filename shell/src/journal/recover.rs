@@ -1,9 +1,6 @@
 //! From files to machines: which generation is used, how far, and what is told about the rest.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use giveover_core::time::Instant;
@@ -11,6 +8,7 @@ use giveover_core::time::Instant;
 use super::VERSION;
 use super::item::Item;
 use super::ledger::Ledger;
+use super::load::Bytes;
 use super::note::Note;
 use super::place::Place;
 use super::replay::{Machines, Replay};
@@ -50,70 +48,7 @@ impl Recovered {
 /// daemon.
 #[must_use]
 pub fn recover(place: &Place) -> Recovered {
-    recover_files(place, &Files::read(place)).0
-}
-
-/// The bytes of a journal's files.
-pub(super) struct Files {
-    pub(super) current: Bytes,
-    pub(super) next: Bytes,
-    pub(super) earlier: Bytes,
-}
-
-/// The bytes of one file.
-pub(super) enum Bytes {
-    /// There is none.
-    Absent,
-    /// All of it.
-    Read(Vec<u8>),
-    /// It is there and cannot be read.
-    Unreadable(i32),
-}
-
-impl Files {
-    pub(super) fn read(place: &Place) -> Self {
-        Self {
-            current: Bytes::read(&place.current()),
-            next: Bytes::read(&place.next()),
-            earlier: Bytes::read(&place.earlier(1)),
-        }
-    }
-}
-
-impl Bytes {
-    /// A journal is bounded, so a file this long is none of ours.
-    const MOST: u64 = 1 << 30;
-
-    pub(super) fn read(path: &Path) -> Self {
-        match read_file(path) {
-            Ok(bytes) => Self::Read(bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Absent,
-            Err(error) => Self::Unreadable(error.raw_os_error().unwrap_or(0)),
-        }
-    }
-}
-
-impl Bytes {
-    /// The bytes, if there are any.
-    pub(super) fn into_bytes(self) -> Option<Vec<u8>> {
-        match self {
-            Self::Read(bytes) => Some(bytes),
-            Self::Absent | Self::Unreadable(_) => None,
-        }
-    }
-}
-
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    // opening a pipe that somebody put there would wait for ever
-    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let file: File = std::fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
-    let about = file.metadata()?;
-    if !about.is_file() || about.len() > Bytes::MOST {
-        return Err(io::Error::from_raw_os_error(rustix::io::Errno::INVAL.raw_os_error()));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or(0));
-    file.take(Bytes::MOST).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    recover_files(place, &Bytes::read).0
 }
 
 /// How a writer goes on from what was recovered.
@@ -188,17 +123,12 @@ fn take(record: Record, ledger: &mut Ledger, replay: &mut Replay) {
     }
 }
 
-/// What the files of `place` come to, and how a writer goes on from there.
-pub(super) fn recover_files(place: &Place, files: &Files) -> (Recovered, GoOn) {
-    let mut report = Report::default();
-    let (generation, go_on) = match &files.current {
-        Bytes::Absent => without_current(place, files, &mut report),
-        Bytes::Unreadable(errno) => {
-            set_aside(place.current(), Why::Unreadable(*errno), Lost::default(), &mut report);
-            instead(place, &files.earlier, None, DAMAGED, &mut report)
-        }
-        Bytes::Read(bytes) => from_current(place, bytes, &files.earlier, &mut report),
-    };
+/// What the files of `place` come to, and how a writer goes on from there. `read` reads a file;
+/// no more of them than are needed.
+pub(super) fn recover_files(place: &Place, read: &dyn Fn(&Path) -> Bytes) -> (Recovered, GoOn) {
+    let mut search = Search { place, read, report: Report::default() };
+    let (generation, go_on) = search.current();
+    let report = search.report;
     match generation {
         Some(generation) => (put_together(generation, report), go_on),
         None => (Recovered { report, ..Recovered::default() }, go_on),
@@ -209,84 +139,100 @@ pub(super) fn recover_files(place: &Place, files: &Files) -> (Recovered, GoOn) {
 const DAMAGED: Option<&str> = Some("damaged");
 const NEWER: Option<&str> = Some("newer");
 
-fn from_current(
-    place: &Place,
-    bytes: &[u8],
-    earlier: &Bytes,
-    report: &mut Report,
-) -> (Option<Generation>, GoOn) {
-    let generation = match Generation::read(bytes) {
-        Ok(generation) => generation,
-        Err(flaw) => {
-            let kind = if matches!(flaw.kind, FlawKind::Newer(_)) { NEWER } else { DAMAGED };
-            set_aside(place.current(), why(&flaw, bytes), flaw.lost, report);
-            return instead(place, earlier, None, kind, report);
+/// The search for the generation to go on from.
+struct Search<'a> {
+    place: &'a Place,
+    read: &'a dyn Fn(&Path) -> Bytes,
+    report: Report,
+}
+
+type Found = (Option<Generation>, GoOn);
+
+impl Search<'_> {
+    fn current(&mut self) -> Found {
+        let path = self.place.current();
+        let bytes = match (self.read)(&path) {
+            Bytes::Read(bytes) => bytes,
+            Bytes::Absent => return self.without_current(),
+            Bytes::Unreadable(errno) => {
+                self.set_aside(path, Why::Unreadable(errno), Lost::default());
+                return self.instead(None, DAMAGED);
+            }
+        };
+        match Generation::read(&bytes) {
+            Ok(generation) if generation.is_damaged() => self.damaged(generation),
+            Ok(generation) => self.whole(generation),
+            Err(flaw) => {
+                let kind = if matches!(flaw.kind, FlawKind::Newer(_)) { NEWER } else { DAMAGED };
+                self.set_aside(path, why(&flaw, &bytes), flaw.lost);
+                self.instead(None, kind)
+            }
         }
-    };
-    if generation.is_damaged() {
-        let whole = Lost::default();
-        let lost = generation.flaw.as_ref().map_or(whole, |flaw| flaw.lost);
-        set_aside(place.current(), Why::Damaged(generation.whole), lost, report);
+    }
+
+    fn whole(&mut self, generation: Generation) -> Found {
+        self.report.torn = generation.flaw.as_ref().map(|flaw| flaw.lost.bytes);
+        let (at, seq) = (generation.whole, generation.seq);
+        let go_on = if generation.version == VERSION {
+            GoOn::Append { at, seq }
+        } else {
+            // an older format, and what we append must be told apart
+            GoOn::Rewrite { seq, aside: None }
+        };
+        (Some(generation), go_on)
+    }
+
+    fn damaged(&mut self, generation: Generation) -> Found {
+        let lost = generation.flaw.as_ref().map_or(Lost::default(), |flaw| flaw.lost);
+        self.set_aside(self.place.current(), Why::Damaged(generation.whole), lost);
         if !generation.past_snapshot {
-            return instead(place, earlier, Some(generation), DAMAGED, report);
+            return self.instead(Some(generation), DAMAGED);
         }
         let go_on = GoOn::Rewrite { seq: generation.seq, aside: DAMAGED };
-        return (Some(generation), go_on);
+        (Some(generation), go_on)
     }
-    report.torn = generation.flaw.as_ref().map(|flaw| flaw.lost.bytes);
-    let (at, seq) = (generation.whole, generation.seq);
-    let go_on = if generation.version == VERSION {
-        GoOn::Append { at, seq }
-    } else {
-        GoOn::Rewrite { seq, aside: None } // an older format: what we append must be told apart
-    };
-    (Some(generation), go_on)
-}
 
-/// There is no current file: a rename was not finished, somebody removed it, or all is new.
-fn without_current(
-    place: &Place,
-    files: &Files,
-    report: &mut Report,
-) -> (Option<Generation>, GoOn) {
-    if let Bytes::Read(bytes) = &files.next {
-        if let Some(generation) = Generation::read(bytes).ok().filter(|one| !one.is_damaged()) {
-            let go_on = GoOn::Adopt { at: generation.whole, seq: generation.seq };
-            report.torn = generation.flaw.as_ref().map(|flaw| flaw.lost.bytes);
-            return (Some(generation), go_on);
+    /// A rename was not finished, somebody removed the file, or this is the first run.
+    fn without_current(&mut self) -> Found {
+        if let Bytes::Read(bytes) = (self.read)(&self.place.next()) {
+            if let Some(generation) = Generation::read(&bytes).ok().filter(|one| !one.is_damaged())
+            {
+                self.report.torn = generation.flaw.as_ref().map(|flaw| flaw.lost.bytes);
+                let go_on = GoOn::Adopt { at: generation.whole, seq: generation.seq };
+                return (Some(generation), go_on);
+            }
         }
+        let (generation, go_on) = self.instead(None, None);
+        self.report.first_run = generation.is_none() && self.report.set_aside.is_empty();
+        (generation, go_on)
     }
-    let (generation, go_on) = instead(place, &files.earlier, None, None, report);
-    report.first_run = generation.is_none() && report.set_aside.is_empty();
-    (generation, go_on)
-}
 
-/// The generation before in place of a current one that cannot be used, or only in `part`.
-fn instead(
-    place: &Place,
-    earlier: &Bytes,
-    part: Option<Generation>,
-    aside: Option<&'static str>,
-    report: &mut Report,
-) -> (Option<Generation>, GoOn) {
-    let whole = match earlier {
-        Bytes::Absent => None,
-        Bytes::Unreadable(errno) => {
-            set_aside(place.earlier(1), Why::Unreadable(*errno), Lost::default(), report);
-            None
-        }
-        Bytes::Read(bytes) => match Generation::read(bytes) {
-            Ok(generation) => Some(generation).filter(|one| one.past_snapshot),
-            Err(flaw) => {
-                set_aside(place.earlier(1), why(&flaw, bytes), flaw.lost, report);
+    /// The generation before, in place of a current one that cannot be used, or only in `part`.
+    fn instead(&mut self, part: Option<Generation>, aside: Option<&'static str>) -> Found {
+        let path = self.place.earlier(1);
+        let whole = match (self.read)(&path) {
+            Bytes::Absent => None,
+            Bytes::Unreadable(errno) => {
+                self.set_aside(path, Why::Unreadable(errno), Lost::default());
                 None
             }
-        },
-    };
-    report.fell_back_to = whole.as_ref().map(|generation| generation.ledger.last());
-    let generation = whole.or(part);
-    let seq = generation.as_ref().map_or(1, |generation| generation.seq);
-    (generation, GoOn::Rewrite { seq, aside })
+            Bytes::Read(bytes) => match Generation::read(&bytes) {
+                Ok(generation) => Some(generation).filter(|one| one.past_snapshot),
+                Err(flaw) => {
+                    self.set_aside(path, why(&flaw, &bytes), flaw.lost);
+                    None
+                }
+            },
+        };
+        self.report.fell_back_to = whole.as_ref().map(|generation| generation.ledger.last());
+        let generation = whole.or(part);
+        let seq = generation.as_ref().map_or(1, |generation| generation.seq);
+        (generation, GoOn::Rewrite { seq, aside })
+    }
+
+    fn set_aside(&mut self, from: PathBuf, why: Why, lost: Lost) {
+        self.report.set_aside.push(SetAside { from, to: None, why, lost });
+    }
 }
 
 fn why(flaw: &Flaw, bytes: &[u8]) -> Why {
@@ -295,10 +241,6 @@ fn why(flaw: &Flaw, bytes: &[u8]) -> Why {
         FlawKind::Damaged | FlawKind::Torn if bytes.is_empty() => Why::Empty,
         FlawKind::Damaged | FlawKind::Torn => Why::Damaged(flaw.at as u64),
     }
-}
-
-fn set_aside(from: PathBuf, why: Why, lost: Lost, report: &mut Report) {
-    report.set_aside.push(SetAside { from, to: None, why, lost });
 }
 
 /// Machines under their names. A name without its machine is forgotten and told.

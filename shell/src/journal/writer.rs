@@ -17,6 +17,7 @@ use super::lock::{Lock, Mark};
 use super::note::Note;
 use super::options::Options;
 use super::place::Place;
+use super::sync::Unsynced;
 use crate::machine::BoxedMonitor;
 
 /// Whether records reach the disk.
@@ -57,15 +58,15 @@ pub struct Journal {
     pub(super) next: Option<Settling>,
     /// How the current file is put aside when the next takes its place.
     pub(super) aside: Option<&'static str>,
-    /// A rename may not be safe on the disk yet.
-    pub(super) dir_unsynced: bool,
+    /// What a loss of power might take.
+    pub(super) unsynced: Unsynced,
     /// Another generation is wanted past this length,
     pub(super) compact_at: u64,
     /// and past this one nothing is appended without it.
     pub(super) most: u64,
     /// The number of the next record.
     pub(super) seq: u64,
-    lock: Option<Lock>,
+    pub(super) lock: Option<Lock>,
     pending: Framer,
     records: u64,
     oldest: Option<Instant>,
@@ -105,7 +106,7 @@ impl Journal {
             gap: true,
             next: None,
             aside: None,
-            dir_unsynced: true,
+            unsynced: Unsynced::default(),
             compact_at: options.limit_bytes,
             most: options.limit_bytes.saturating_mul(2),
             seq: 1,
@@ -139,7 +140,7 @@ impl Journal {
         self.added(at, !matches!(note, Note::Text { .. } | Note::Wall { .. }))
     }
 
-    /// A number for the machine of a service that has none, under which [`Recovered`] did not
+    /// A number for the machine of a service that has none, under which [`super::Recovered`] did not
     /// find it.
     pub fn name(&mut self, at: Instant, name: &str) -> u32 {
         let machine = self.ledger.free_number();
@@ -172,7 +173,7 @@ impl Journal {
         self.urgent |= urgent;
         if self.pending.len() >= self.options.backlog_bytes {
             self.gap = true;
-            self.lose_pending();
+            self.lose_pending(); // a file that is not gone on with needs a snapshot anyway
         } else if self.pending.len() >= self.options.buffer_bytes && self.failing.is_none() {
             self.flush(at);
         }
@@ -201,11 +202,12 @@ impl Journal {
         if self.gap || self.retry_at.is_some_and(|at| now < at) {
             return false;
         }
+        let Some(target) = &mut self.file else { return false };
         if self.pending.is_empty() {
-            return self.failing.is_none();
+            self.well();
+            return true;
         }
         self.pending.seal();
-        let Some(target) = &mut self.file else { return false };
         let bytes = self.pending.bytes();
         if let Err(error) = write_all(self.disk.as_mut(), &target.file, bytes, target.len) {
             // no part of a frame stays behind, should this be the last that is written
@@ -219,73 +221,31 @@ impl Journal {
                 self.abandon_next();
             }
         }
+        self.unsynced.records |= self.urgent;
         self.forget_pending();
         self.well();
         true
     }
 
     /// Once each turn of the loop: writes what must not wait, or has waited long enough, and
-    /// tries a disk that had failed again.
+    /// tries a disk that had failed again. Then see [`Journal::wants_compaction`].
     pub fn pass(&mut self, now: Instant) {
         self.settle(now);
         let old = self.oldest.is_some_and(|oldest| now >= oldest.after(self.options.buffer_age));
         if self.urgent || old || self.failing.is_some() {
             self.flush(now);
         }
+        self.sync_behind(now);
     }
 
     /// When [`Journal::pass`] is wanted at the latest.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.failing.is_some() {
+            return self.retry_at;
+        }
         let old = self.oldest.map(|oldest| oldest.after(self.options.buffer_age));
-        match (self.retry_at, self.failing) {
-            (Some(retry), Some(_)) => Some(retry),
-            _ => old,
-        }
-    }
-
-    /// Writes everything and waits until it survives a loss of power.
-    ///
-    /// # Errors
-    /// The system's; it may or may not survive then.
-    pub fn sync(&mut self, now: Instant) -> io::Result<()> {
-        self.retry_at = None; // this is worth an attempt
-        self.settle(now);
-        if !self.flush(now) {
-            let errno = self.failing.map_or(0, |failing| failing.errno);
-            return Err(io::Error::from_raw_os_error(errno));
-        }
-        if let Some(target) = &self.file {
-            self.disk.sync(&target.file)?;
-        }
-        if let Some(next) = &self.next {
-            self.disk.sync(&next.target.file)?; // it may take the file's place at any time
-        }
-        self.sync_dir()
-    }
-
-    pub(super) fn sync_dir(&mut self) -> io::Result<()> {
-        if self.dir_unsynced {
-            let dir = File::open(self.place.dir())?;
-            match self.disk.sync(&dir) {
-                Err(error) if error.kind() != io::ErrorKind::InvalidInput => return Err(error),
-                _ => self.dir_unsynced = false, // some file systems know no sync of directories
-            }
-        }
-        Ok(())
-    }
-
-    /// The run ends because it was told to.
-    ///
-    /// # Errors
-    /// As [`Journal::sync`].
-    pub fn end(mut self, now: Instant) -> io::Result<()> {
-        self.note(now, Note::Ended);
-        self.sync(now)?;
-        if let Some(lock) = &mut self.lock {
-            lock.mark(Mark::Ended);
-        }
-        Ok(())
+        [old, self.unsynced.due()].into_iter().flatten().min()
     }
 
     /// Whether records reach the disk.
@@ -320,6 +280,24 @@ impl Journal {
     /// Whether a disk that failed may be tried at `now`.
     pub(super) fn may_try(&self, now: Instant) -> bool {
         self.retry_at.is_none_or(|at| now >= at)
+    }
+
+    /// The error number of a disk that fails; zero if it does not.
+    pub(super) fn errno(&self) -> i32 {
+        self.failing.map_or(0, |failing| failing.errno)
+    }
+
+    /// Tries a disk that failed also before its time.
+    pub(super) fn try_again(&mut self) {
+        self.retry_at = None;
+    }
+
+    /// Nothing more is appended to the file: from here on in memory, until another generation
+    /// can be written. What waits is dropped, because its snapshot has it.
+    pub(super) fn break_off(&mut self, now: Instant, error: &io::Error) {
+        self.failed(now, error);
+        self.gap = true;
+        self.lose_pending();
     }
 
     pub(super) fn failed(&mut self, now: Instant, error: &io::Error) {

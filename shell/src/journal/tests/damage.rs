@@ -1,10 +1,12 @@
 //! Whatever a disk makes of the bytes: what is used was written, and what is lost is told.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::world::{Random, World, essences};
 use crate::journal::frame::Framer;
-use crate::journal::recover::{Bytes, Files, GoOn, recover_files};
+use crate::journal::load::Bytes;
+use crate::journal::recover::{GoOn, recover_files};
 use crate::journal::{Journal, Options, Place, Recovered, Why, recover};
 
 type Essences = BTreeMap<u32, String>;
@@ -50,9 +52,15 @@ impl Written {
 }
 
 fn read(current: Option<&[u8]>, earlier: Option<&[u8]>) -> (Recovered, GoOn) {
-    let bytes = |bytes: Option<&[u8]>| bytes.map_or(Bytes::Absent, |b| Bytes::Read(b.to_vec()));
-    let files = Files { current: bytes(current), next: Bytes::Absent, earlier: bytes(earlier) };
-    recover_files(&Place::in_dir("nowhere"), &files)
+    let place = Place::in_dir("nowhere");
+    let bytes = |path: &Path| match path {
+        path if path == place.current() => current,
+        path if path == place.earlier(1) => earlier,
+        _ => None,
+    };
+    recover_files(&place, &|path| {
+        bytes(path).map_or(Bytes::Absent, |bytes| Bytes::Read(bytes.to_vec()))
+    })
 }
 
 /// Peers' item 9. // req 0.52

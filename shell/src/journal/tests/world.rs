@@ -114,6 +114,12 @@ impl World {
         }
     }
 
+    /// Time passes for one machine.
+    pub(super) fn timeout(&mut self, number: u32, log: &mut impl Log) {
+        self.now = self.now.after(Span::from_secs(1));
+        self.feed(number, Event::Timeout, log);
+    }
+
     fn feed(&mut self, number: u32, event: Event, log: &mut impl Log) {
         let at = self.now;
         let Some(monitor) = self.machines.get_mut(&number) else { return };

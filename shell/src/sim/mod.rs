@@ -1,0 +1,66 @@
+//! The simulator: scenarios played in virtual time, against the same monitor the daemon has.
+//!
+//! In this version the small form ([`crate::config::scenario`]): one service, its methods and
+//! the other side answer at once and as the scenario says.
+
+mod play;
+mod render;
+
+pub use self::play::{Difference, Played, Told, play};
+pub use self::render::{exit_status, json_lines, text};
+
+use std::path::Path;
+
+use crate::config::Report;
+use crate::config::scenario::{self, Scenario};
+
+/// What became of a file's scenarios.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Each of them, in the order of the file.
+    pub played: Vec<Played>,
+}
+
+impl Outcome {
+    fn of(scenarios: &[Scenario]) -> Self {
+        Self { played: scenarios.iter().map(play).collect() }
+    }
+
+    /// How many steps there were.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.played.iter().map(|played| played.steps.len()).sum()
+    }
+
+    /// How many of them something was expected of.
+    #[must_use]
+    pub fn expected(&self) -> usize {
+        self.all().filter(|told| told.expected).count()
+    }
+
+    /// How many came out otherwise than expected.
+    #[must_use]
+    pub fn differing(&self) -> usize {
+        self.all().filter(|told| !told.differences.is_empty()).count()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Told> {
+        self.played.iter().flat_map(|played| &played.steps)
+    }
+}
+
+/// Plays every scenario of `text`, called `name` in messages.
+///
+/// # Errors
+/// Everything that is wrong with the file; nothing was played.
+pub fn run_text(text: &str, name: &str) -> Result<Outcome, Report> {
+    Ok(Outcome::of(&scenario::load_str(name, text)?))
+}
+
+/// Plays every scenario of the file at `path`.
+///
+/// # Errors
+/// As [`run_text`]; also that it cannot be read.
+pub fn run_file(path: &Path) -> Result<Outcome, Report> {
+    Ok(Outcome::of(&scenario::load(path)?))
+}
