@@ -154,7 +154,13 @@ impl Daemon {
     /// The document's monitors exit without an address; ours stays, says so, and cannot measure.
     fn no_address(&mut self, id: ProbeId) {
         let cause = Cause::of_check(id.check, Phase::Resolve, 0);
-        self.tell_no_address(id.service as usize);
+        let state = self.watches[id.service as usize].checks.get(usize::from(id.check));
+        let said = state.is_some_and(|state| {
+            matches!(state.result, Some(ProbeResult::CannotMeasure(_)))
+        });
+        if !said {
+            self.tell_no_address(id.service as usize);
+        }
         self.take(Answer {
             id,
             result: ProbeResult::CannotMeasure(cause),
@@ -223,7 +229,7 @@ impl Daemon {
             ProbeResult::CannotMeasure(_) | ProbeResult::Void => watch.failing_at,
         };
         let failing = watch.failing_at == Some(now);
-        if failing {
+        if failing || self.host.local_fault {
             self.judge_local_fault();
         }
         self.feed(service, Event::Probed { ticket, result: verdict });

@@ -178,8 +178,8 @@ impl Daemon {
         let held = HeldBy { who: who.to_owned(), why: command.reason.clone(), since: now, until };
         self.hold(service, held);
         let text = match until {
-            Some(until) => format!("held by {who} until {}", self.clock.wall(until)),
-            None => format!("held by {who} until released"),
+            Some(until) => format!("held by {who} until {}", self.time_of_day(until)),
+            None => format!("held by {who} for ever"),
         };
         self.answer_operator(service, Ok(&text));
     }

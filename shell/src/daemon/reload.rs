@@ -30,7 +30,9 @@ impl Daemon {
             let text = "a start, stop or giveover is under way; ask again when it is done";
             return Reply { exit: 1, lines: vec![text.into()] };
         }
+        self.supervisor.reloading(crate::clock::Reading::take().monotonic_ms * 1000);
         self.exchange(slim(plan));
+        self.supervisor.ready(&self.one_line());
         let text = host::reloaded(&lines);
         self.say_host(message::Event::Reloaded, format!("{text} (by {who})"));
         let lines = if lines.is_empty() { vec!["nothing has changed".into()] } else { lines };

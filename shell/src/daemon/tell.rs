@@ -167,7 +167,7 @@ impl Daemon {
             _ => return,
         };
         let words = self.cause_words(service, cause);
-        if let Some(why) = self.uncounted(service, actions) {
+        if let Some(why) = self.uncounted(service, actions, before) {
             let edge = before.status != self.watches[service].monitor.status();
             if edge {
                 let text = words::failure_not_counted(&words, &why);
@@ -191,7 +191,7 @@ impl Daemon {
     }
 
     /// Why a failed cycle has not been counted, if it has not.
-    fn uncounted(&self, service: usize, actions: &Actions) -> Option<String> {
+    fn uncounted(&self, service: usize, actions: &Actions, before: Before) -> Option<String> {
         if actions.as_slice().iter().any(is_decision) {
             return None;
         }
@@ -209,6 +209,10 @@ impl Daemon {
                 Holder::LocalFault => "the fault is probably this host's network".to_owned(),
                 Holder::Unproven => "a giveover ended unproven".to_owned(),
             });
+        }
+        if let Some(at) = before.restarting_at {
+            let left = message::span::seconds(at.since(self.now));
+            return Some(format!("a restart is due in {left}"));
         }
         if monitor.grace_until().is_some_and(|until| self.now < until) {
             return Some("still starting".to_owned());
