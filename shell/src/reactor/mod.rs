@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mio::{Events, Interest, Poll, Registry};
 
-pub use timer::Timers;
+pub use timer::{Timer, Timers};
 pub use token::{Room, Token};
 
 /// The loop's sources and timers.
@@ -30,6 +30,8 @@ pub struct Ready {
     pub token: Token,
     /// There is something to read, or the end of it.
     pub readable: bool,
+    /// The other side will send no more; what it has sent may still wait to be read.
+    pub read_closed: bool,
     /// There is room to write, or a connection has been made or refused.
     pub writable: bool,
     /// An error is pending, or the other side is gone.
@@ -45,8 +47,7 @@ impl Reactor {
         Ok(Self { poll: Poll::new()?, events: Events::with_capacity(1024), timers: Timers::new() })
     }
 
-    /// The registry sources are added to. Deregister before a descriptor is closed: a child
-    /// between fork and exec still holds a copy of it, and would keep the entry alive.
+    /// The registry sources are added to; see [`Reactor::remove`] before closing one.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         self.poll.registry()
@@ -65,6 +66,27 @@ impl Reactor {
         self.poll.registry().register(source, token.into(), interest)
     }
 
+    /// Gives a source that was added a new token and interest.
+    ///
+    /// # Errors
+    /// The kernel's own; the source keeps what it had.
+    pub fn change(
+        &self,
+        source: &mut impl mio::event::Source,
+        token: Token,
+        interest: Interest,
+    ) -> io::Result<()> {
+        self.poll.registry().reregister(source, token.into(), interest)
+    }
+
+    /// Takes a source out again. To be called before its descriptor is closed: a child between
+    /// fork and exec still holds a copy, which would keep the entry alive and let it wake
+    /// whatever gets the descriptor's number next.
+    pub fn remove(&self, source: &mut impl mio::event::Source) {
+        // It can only fail for a source that is not there, and then nothing is left to do.
+        let _ = self.poll.registry().deregister(source);
+    }
+
     /// Waits at most `limit` (for ever if `None`), then hands each ready source to `each`.
     ///
     /// The wait is rounded up to a millisecond: a timer only wakes, the clock decides.
@@ -80,6 +102,7 @@ impl Reactor {
         ready.extend(self.events.iter().map(|event| Ready {
             token: event.token().into(),
             readable: event.is_readable() || event.is_read_closed(),
+            read_closed: event.is_read_closed(),
             writable: event.is_writable(),
             closed: event.is_error() || event.is_read_closed() && event.is_write_closed(),
         }));
