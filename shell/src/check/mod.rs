@@ -3,7 +3,19 @@
 //! A probe is begun with a [`ProbeId`] and answered exactly once with an [`Answer`]: a verdict,
 //! "cannot measure", or "void" when we did not run. Nothing here counts or decides.
 
+pub mod chunked;
+pub mod dialogue;
+pub mod http;
+pub mod needle;
+pub mod outcome;
+pub mod tcp;
+#[cfg(test)]
+pub(crate) mod testing;
+
 use giveover_core::failure::ProbeResult;
+use giveover_core::time::Instant;
+
+use crate::config::plan::{CheckPlan, Plan, ServicePlan};
 
 /// Which check of which service a probe belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,4 +41,60 @@ pub struct Answer {
     pub elapsed_ms: u32,
     /// What a healthy answer showed (an HTTP status, days of a certificate), zero if nothing.
     pub shown: u16,
+}
+
+/// The socket part of an `xfnts` probe went well: what is left of its time is the command's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handover {
+    /// Whose probe it is.
+    pub id: ProbeId,
+    /// When it began.
+    pub started: Instant,
+    /// When its time is up.
+    pub deadline: Instant,
+}
+
+impl Handover {
+    /// What the command may take if it is started at `now`, in milliseconds. Zero: it is not
+    /// run, the probe has timed out.
+    #[must_use]
+    pub const fn remaining_ms(&self, now: Instant) -> u64 {
+        self.deadline.since(now)
+    }
+}
+
+/// Where the plan of a probe is to be found.
+///
+/// Probes in flight hold no plan of their own: ten thousand would be ten thousand copies. When
+/// plans are exchanged, void the probes in flight first ([`Prober::void_all`]).
+pub trait Checks {
+    /// The check that `id` belongs to, if there is one.
+    fn check(&self, id: ProbeId) -> Option<&CheckPlan>;
+}
+
+impl ProbeId {
+    /// Stands for the host's trusted servers in place of a service.
+    pub const TRUSTED: u32 = u32::MAX;
+}
+
+impl Checks for Plan {
+    fn check(&self, id: ProbeId) -> Option<&CheckPlan> {
+        match id.service {
+            ProbeId::TRUSTED => self.host.trusted.get(usize::from(id.check)),
+            _ => self.services.check(id),
+        }
+    }
+}
+
+impl Checks for Vec<ServicePlan> {
+    fn check(&self, id: ProbeId) -> Option<&CheckPlan> {
+        self.get(id.service as usize)?.checks.get(usize::from(id.check))
+    }
+}
+
+/// One check alone, whatever it is called.
+impl Checks for CheckPlan {
+    fn check(&self, _: ProbeId) -> Option<&CheckPlan> {
+        Some(self)
+    }
 }

@@ -1,0 +1,70 @@
+//! What is said and heard on a connection, whatever the protocol.
+
+use super::http::{self, HttpDialogue};
+use super::outcome::{Outcome, Step};
+use super::tcp::TcpDialogue;
+use crate::config::plan::Kind;
+
+/// A dialogue that has begun. It knows no socket and no clock: the driver brings it bytes and
+/// the end of them, and judges deadlines itself.
+#[derive(Debug)]
+pub enum Dialogue {
+    /// Of a `tcp` check.
+    Tcp(TcpDialogue),
+    /// Of an `http` check.
+    Http(HttpDialogue),
+}
+
+impl Dialogue {
+    /// The dialogue a check of this kind begins; `None` where a connection is all there is.
+    #[must_use]
+    pub fn of(kind: &Kind) -> Option<Self> {
+        match kind {
+            Kind::Tcp { send: None, expect: None } => None,
+            Kind::Tcp { .. } => Some(Self::Tcp(TcpDialogue::default())),
+            Kind::Http(_) => Some(Self::Http(HttpDialogue::default())),
+            Kind::Command(_) | Kind::Process | Kind::Xfnts { .. } => None,
+        }
+    }
+
+    /// Takes what has arrived.
+    pub fn on_bytes(&mut self, kind: &Kind, bytes: &[u8]) -> Step {
+        match (self, kind) {
+            (Self::Tcp(dialogue), Kind::Tcp { expect: Some(expect), .. }) => {
+                dialogue.on_bytes(expect, bytes)
+            }
+            (Self::Http(dialogue), Kind::Http(plan)) => dialogue.on_bytes(plan, bytes),
+            // A plan that was changed meanwhile.
+            _ => Step::Done { outcome: Outcome::Void, whole: false },
+        }
+    }
+
+    /// The other side is done.
+    #[must_use]
+    pub fn on_close(&self, kind: &Kind) -> Outcome {
+        match (self, kind) {
+            (Self::Tcp(dialogue), Kind::Tcp { expect: Some(_), .. }) => dialogue.on_close(),
+            (Self::Http(dialogue), Kind::Http(plan)) => dialogue.on_close(plan),
+            _ => Outcome::Void,
+        }
+    }
+}
+
+/// What a check of this kind sends first; `buffer` is where it is written if need be.
+#[must_use]
+pub fn request<'a>(kind: &'a Kind, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+    match kind {
+        Kind::Tcp { send: Some(send), .. } => send,
+        Kind::Http(plan) => {
+            http::request(plan, buffer);
+            buffer
+        }
+        _ => &[],
+    }
+}
+
+/// True if an answer is waited for.
+#[must_use]
+pub const fn expects_answer(kind: &Kind) -> bool {
+    matches!(kind, Kind::Tcp { expect: Some(_), .. } | Kind::Http(_))
+}
