@@ -8,6 +8,7 @@ pub mod dialogue;
 pub mod http;
 pub mod needle;
 pub mod outcome;
+pub mod resolve;
 pub mod tcp;
 #[cfg(test)]
 pub(crate) mod testing;
