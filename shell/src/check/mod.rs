@@ -8,15 +8,22 @@ pub mod dialogue;
 pub mod http;
 pub mod needle;
 pub mod outcome;
+mod prober;
 pub mod resolve;
+mod socket;
 pub mod tcp;
 #[cfg(test)]
 pub(crate) mod testing;
+mod trace;
+pub mod xfnts;
 
 use giveover_core::failure::ProbeResult;
 use giveover_core::time::Instant;
 
 use crate::config::plan::{CheckPlan, Plan, ServicePlan};
+
+pub use prober::Prober;
+pub use trace::TraceStep;
 
 /// Which check of which service a probe belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,0 +1,299 @@
+//! A probe's own connection: made, used, closed.
+
+use std::net::SocketAddr;
+
+use giveover_core::failure::Phase;
+use mio::Interest;
+use rustix::io::Errno;
+
+use super::race::port_of;
+use super::slab::Key;
+use super::{Prober, Slot, Stage, Turn};
+use crate::check::dialogue::{self, Dialogue};
+use crate::check::outcome::{Outcome, Step, code, is_our_lack};
+use crate::check::socket::{Close, Progress, Socket};
+use crate::check::trace::first_line;
+use crate::check::xfnts;
+use crate::config::plan::{CheckPlan, Kind};
+use crate::reactor::Ready;
+
+/// More than this after our goodbye is not read.
+const AFTER_GOODBYE: usize = 64 * 1024;
+
+impl Prober {
+    /// Connects to the only address there is.
+    pub(super) fn connect(
+        &mut self,
+        turn: &mut Turn<'_>,
+        plan: &CheckPlan,
+        key: Key,
+        address: SocketAddr,
+    ) {
+        let first = dialogue::request(&plan.kind, &mut self.request);
+        let (socket, progress) = match Socket::connect(address, first) {
+            Ok(begun) => begun,
+            Err(errno) => {
+                return self.finish(turn, key, connect_failed(plan, errno), Close::Reset);
+            }
+        };
+        let made = progress != Progress::Pending;
+        let nobody = made && self.is_nobody(&socket, address.port());
+        let Some(probe) = self.probe_mut(key) else { return };
+        probe.socket = Some(socket);
+        let until = probe.connect_until(plan);
+        match progress {
+            Progress::Made(_) if nobody => self.refused(turn, plan, key, Errno::CONNREFUSED),
+            Progress::Made(sent) => self.connected(turn, plan, key, sent),
+            Progress::Pending => {
+                if self.watch(turn, key, interest(plan)) {
+                    self.wait(turn, key, until);
+                }
+            }
+        }
+    }
+
+    /// The probe's own socket is ready.
+    pub(super) fn probe_ready(&mut self, turn: &mut Turn<'_>, key: Key, ready: Ready) {
+        let Some(probe) = self.probe_mut(key) else { return };
+        let (id, limit) = (probe.id, probe.limit);
+        let ended = ready.read_closed || ready.closed;
+        if matches!(probe.stage, Stage::Farewell) {
+            if ended {
+                self.discard(turn.reactor, key, Close::Reset);
+            }
+            return;
+        }
+        let Some(plan) = turn.checks.check(id) else { return self.void(turn, key) };
+        let connecting = matches!(probe.stage, Stage::Connecting);
+        match connecting {
+            true if turn.now >= limit && ready.writable && !ready.closed => {
+                return self.made_too_late(turn, plan, key);
+            }
+            _ if turn.now >= limit => return self.late(turn, key),
+            true => self.connect_ready(turn, plan, key, ready),
+            false if ready.writable => self.send(turn, plan, key),
+            false => {}
+        }
+        if ready.readable || ended {
+            self.receive(turn, plan, key, ended);
+        }
+    }
+
+    /// The connection is made, and so much of the request `sent`: on to what this kind of check
+    /// wants of it.
+    pub(super) fn connected(
+        &mut self,
+        turn: &mut Turn<'_>,
+        plan: &CheckPlan,
+        key: Key,
+        sent: usize,
+    ) {
+        self.note_peer(turn, key);
+        let Some(probe) = self.probe_mut(key) else { return };
+        match (Dialogue::of(&plan.kind), &plan.kind) {
+            (Some(dialogue), _) => {
+                probe.stage = Stage::Sending(dialogue, sent);
+                self.send(turn, plan, key);
+            }
+            (None, Kind::Xfnts { .. }) => self.say_goodbye(turn, key),
+            (None, Kind::Tcp { .. }) => {
+                self.finish(turn, key, Outcome::Healthy { shown: 0 }, Close::Reset);
+            }
+            (None, _) => self.void(turn, key),
+        }
+    }
+
+    /// True if the connection is one with itself. Only asked where it can be.
+    pub(super) fn is_nobody(&self, socket: &Socket, port: u16) -> bool {
+        self.own_ports.contains(&port) && socket.is_its_own_peer()
+    }
+
+    /// True if the loop watches the probe's socket.
+    pub(super) fn is_watched(&mut self, key: Key) -> bool {
+        let socket = self.probe_mut(key).and_then(|probe| probe.socket.as_ref());
+        socket.is_some_and(Socket::is_watched)
+    }
+
+    /// Has the loop watch the probe's socket. If it cannot, the probe is answered and false
+    /// returned.
+    pub(super) fn watch(&mut self, turn: &mut Turn<'_>, key: Key, interest: Interest) -> bool {
+        let Some(probe) = self.probe_mut(key) else { return false };
+        let Some(socket) = &mut probe.socket else { return false };
+        match socket.watch(turn.reactor, key.token(), interest) {
+            Ok(()) => true,
+            Err(errno) => {
+                let outcome = Outcome::Lacking { phase: Phase::Connect, code: code(errno) };
+                self.finish(turn, key, outcome, Close::Reset);
+                false
+            }
+        }
+    }
+
+    fn connect_ready(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key, ready: Ready) {
+        let Some(Slot::Probe(probe)) = self.slots.get_mut(key) else { return };
+        let port = port_of(plan, probe.id.target);
+        let Some(socket) = &probe.socket else { return };
+        // What is writable and nothing else is connected; only an error has to be asked for.
+        let errno = if ready.closed { socket.error() } else { None };
+        if errno.is_none() && !ready.writable {
+            return;
+        }
+        let nobody = self.own_ports.contains(&port) && socket.is_its_own_peer();
+        match errno.or(nobody.then_some(Errno::CONNREFUSED)) {
+            Some(errno) => self.refused(turn, plan, key, errno),
+            None => self.connected(turn, plan, key, 0),
+        }
+    }
+
+    /// The network said no.
+    fn refused(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key, errno: Errno) {
+        self.finish(turn, key, broken(plan, errno), Close::Reset);
+    }
+
+    /// Sends what is left of the request.
+    fn send(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
+        let Self { slots, request, trace, .. } = self;
+        let Some(Slot::Probe(probe)) = slots.get_mut(key) else { return };
+        let (Stage::Sending(_, sent), Some(socket)) = (&mut probe.stage, &mut probe.socket) else {
+            return;
+        };
+        let bytes = dialogue::request(&plan.kind, request);
+        while let Some(rest @ [_, ..]) = bytes.get(*sent..) {
+            match socket.send(rest) {
+                Ok(length) => *sent += length,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    return self.await_more(turn, key, Interest::READABLE | Interest::WRITABLE);
+                }
+                Err(errno) => {
+                    let outcome = Outcome::failed(Phase::Send, errno);
+                    return self.finish(turn, key, outcome, Close::Reset);
+                }
+            }
+        }
+        if let (Some(trace), false) = (trace, bytes.is_empty()) {
+            trace.step(Phase::Send, format!("> {}", first_line(bytes)), turn.now);
+        }
+        if !dialogue::expects_answer(&plan.kind) {
+            return self.finish(turn, key, Outcome::Healthy { shown: 0 }, Close::Orderly);
+        }
+        if let Stage::Sending(dialogue, _) = std::mem::replace(&mut probe.stage, Stage::Connecting)
+        {
+            probe.stage = Stage::Reading(dialogue);
+        }
+        self.await_more(turn, key, Interest::READABLE);
+    }
+
+    /// Waits for the socket, up to the deadline.
+    fn await_more(&mut self, turn: &mut Turn<'_>, key: Key, interest: Interest) {
+        // One that is watched already is watched for both.
+        if !self.is_watched(key) && !self.watch(turn, key, interest) {
+            return;
+        }
+        let Some(deadline) = self.probe_mut(key).map(|probe| probe.deadline) else { return };
+        self.wait(turn, key, deadline);
+    }
+
+    /// Reads what has come. A short read has emptied the socket, so without the end in sight
+    /// (`ended`) there is no need to be told so.
+    fn receive(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key, ended: bool) {
+        loop {
+            let Self { slots, buffer, trace, .. } = self;
+            let Some(Slot::Probe(probe)) = slots.get_mut(key) else { return };
+            let Some(socket) = &probe.socket else { return };
+            if !matches!(probe.stage, Stage::Reading(_) | Stage::Closing(0..AFTER_GOODBYE)) {
+                return;
+            }
+            let full = buffer.len();
+            let bytes = match socket.receive(buffer) {
+                Ok(0) => return self.heard_end(turn, plan, key),
+                Ok(length) => &buffer[..length],
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => return,
+                Err(errno) => {
+                    let outcome = Outcome::failed(probe.stage.phase(), errno);
+                    return self.finish(turn, key, outcome, Close::Reset);
+                }
+            };
+            if let Some(trace) = trace {
+                trace.heard(bytes);
+            }
+            let short = bytes.len() < full;
+            match &mut probe.stage {
+                Stage::Closing(read) => *read += bytes.len(),
+                Stage::Reading(dialogue) => {
+                    if let Step::Done { outcome, whole } = dialogue.on_bytes(&plan.kind, bytes) {
+                        return self.conclude(turn, key, outcome, whole, ended);
+                    }
+                }
+                _ => return,
+            }
+            if short && !ended {
+                return;
+            }
+        }
+    }
+
+    /// The other side has closed.
+    fn heard_end(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
+        let Some(probe) = self.probe_mut(key) else { return };
+        match &probe.stage {
+            Stage::Reading(dialogue) => {
+                let outcome = dialogue.on_close(&plan.kind);
+                self.finish(turn, key, outcome, Close::Reset);
+            }
+            Stage::Closing(_) => self.hand_over(turn, key),
+            _ => {}
+        }
+    }
+
+    /// The polite disconnect: we say that we are done and wait for the other side to close.
+    fn say_goodbye(&mut self, turn: &mut Turn<'_>, key: Key) {
+        let Some(probe) = self.probe_mut(key) else { return };
+        let Some(socket) = &probe.socket else { return };
+        let limit = xfnts::disconnect_until(turn.now, probe.deadline);
+        if let Err(errno) = socket.say_goodbye() {
+            return self.finish(turn, key, Outcome::failed(Phase::Close, errno), Close::Reset);
+        }
+        probe.stage = Stage::Closing(0);
+        if self.is_watched(key) || self.watch(turn, key, Interest::READABLE) {
+            self.wait(turn, key, limit);
+        }
+    }
+
+    fn note_peer(&mut self, turn: &Turn<'_>, key: Key) {
+        if self.trace.is_none() {
+            return;
+        }
+        let peer = self.probe_mut(key).and_then(|probe| probe.socket.as_ref()?.peer());
+        self.note(turn, Phase::Connect, || peer.map(|peer| peer.to_string()).unwrap_or_default());
+    }
+}
+
+/// What has to be heard of a connection in the making, and after.
+pub(super) fn interest(plan: &CheckPlan) -> Interest {
+    match plan.kind {
+        Kind::Tcp { send: None, expect: None } => Interest::WRITABLE,
+        _ => Interest::READABLE | Interest::WRITABLE,
+    }
+}
+
+/// What `errno` from `socket` or `connect` means: our own lack, or the network's answer.
+pub(super) fn connect_failed(plan: &CheckPlan, errno: Errno) -> Outcome {
+    if is_our_lack(errno) {
+        Outcome::Lacking { phase: Phase::Connect, code: code(errno) }
+    } else {
+        broken(plan, errno)
+    }
+}
+
+/// What the network's answer means. A reset comes only after the connection was made (before,
+/// it is a refusal): where nothing more was wanted of it, it is the disconnect that failed.
+fn broken(plan: &CheckPlan, errno: Errno) -> Outcome {
+    let phase = match errno {
+        Errno::CONNRESET | Errno::PIPE if Dialogue::of(&plan.kind).is_some() => Phase::Send,
+        Errno::CONNRESET | Errno::PIPE => Phase::Close,
+        _ => Phase::Connect,
+    };
+    Outcome::failed(phase, errno)
+}
