@@ -1,1 +1,2 @@
+//! Time of one `handle`.
 fn main() {}

@@ -37,8 +37,14 @@ pub struct Cause {
 impl Cause {
     /// Stands for "no check": deaths, reports, start and stop methods.
     pub const NO_CHECK: u8 = u8::MAX;
-    /// Added to a signal number in [`Cause::code`] of `Exit` and `Died`.
+    /// Added to a signal number in [`Cause::code`] of `Exit`, `Died`, `Start` and `Stop`.
     pub const SIGNAL: u16 = 0x100;
+    /// The code of `Exit`, `Start` and `Stop` where the deadline came before the end.
+    pub const TIMED_OUT: u16 = 0x200;
+    /// The code of `Died` where nobody could say how: the process was not our child.
+    pub const UNKNOWN: u16 = 0x300;
+    /// Added to an errno in the code of `Exit`, `Start` and `Stop`: it could not be run at all.
+    pub const ERRNO: u16 = 0x400;
 
     /// A cause of the check numbered `check`.
     #[must_use]
@@ -57,8 +63,9 @@ impl Cause {
 ///
 /// `code` beside it means: an errno for `Resolve` to `Close` (ETIMEDOUT for a deadline that
 /// passed), the protocol's own status for `Answer` (404 for HTTP), the exit status or
-/// [`Cause::SIGNAL`] plus the signal for `Exit` and `Died`, the reporter's weight for
-/// `Reported`, an errno or exit status for `Start` and `Stop`, zero otherwise.
+/// [`Cause::SIGNAL`] plus the signal for `Exit`, `Died`, `Start` and `Stop` (there also
+/// [`Cause::TIMED_OUT`], [`Cause::UNKNOWN`] and [`Cause::ERRNO`] plus an errno), the reporter's
+/// weight for `Reported`, zero otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]

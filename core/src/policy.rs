@@ -57,6 +57,9 @@ pub enum Destination {
     Board,
 }
 
+/// Two starts keep at least this distance, whatever else is configured (R13).
+pub const START_DISTANCE: Span = Span::from_secs(1);
+
 /// The waits before the first, second, … restart of a window; the last one repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -330,11 +333,20 @@ impl Policy {
         gaps * ms(self.limits.thorough_probe_interval)
     }
 
-    /// The window inside which unbroken complete failures reach giveover.
+    /// The window inside which unbroken complete failures reach giveover: the wait before the
+    /// first restart, from each restart to the next a cycle and a wait but never less than
+    /// [`START_DISTANCE`], and a cycle from the last restart to the last failure.
     fn window_for_giveover(&self) -> u64 {
+        let Some(between) = self.limits.retry_count.unwrap_or(0).checked_sub(1) else {
+            return 0;
+        };
         let interval = ms(self.limits.thorough_probe_interval);
-        let cycles = ms(self.limits.start_grace).div_ceil(interval).max(1);
-        u64::from(self.limits.retry_count.unwrap_or(0)) * cycles * interval + self.delays_ms()
+        let cycle = ms(self.limits.start_grace).div_ceil(interval).max(1) * interval;
+        let wait = |made| ms(self.limits.restart_delay.wait(made));
+        let step = |made| (cycle + wait(made)).max(ms(START_DISTANCE));
+        let named = between.min(self.limits.restart_delay.len());
+        let listed: u64 = (1..=named).map(step).sum();
+        wait(0) + listed + u64::from(between - named) * step(between) + cycle
     }
 
     /// The waits before the first `retry_count` restarts.
@@ -507,5 +519,77 @@ impl fmt::Display for Written {
         } else {
             write!(f, "\"{}ms\"", self.0)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(seconds: &[u32]) -> Delays {
+        let mut list = [Span::ZERO; Delays::MOST];
+        for (span, s) in list.iter_mut().zip(seconds) {
+            *span = Span::from_secs(*s);
+        }
+        Delays::new(&list[..seconds.len()]).expect("few")
+    }
+
+    #[test]
+    fn the_last_wait_repeats_and_no_wait_is_one_of_zero() {
+        let delays = spans(&[1, 5]);
+        let waits = [0, 1, 2, u16::MAX].map(|made| delays.wait(made).as_millis());
+        assert_eq!(waits, [1_000, 5_000, 5_000, 5_000]);
+        assert_eq!(Delays::new(&[]), Some(Delays::NONE));
+        assert_eq!((Delays::NONE.len(), Delays::NONE.wait(7)), (1, Span::ZERO));
+        assert_eq!(Delays::new(&[Span::ZERO; Delays::MOST + 1]), None);
+    }
+
+    #[test]
+    fn the_defaults_fit_each_other() {
+        let (policy, warnings) = Policy::new(Limits::DEFAULT, Scope::USUAL).expect("possible");
+        assert!(warnings.is_empty(), "{warnings:?}");
+        // 2 x (2 x (30 + 10) + 30 + 60 + 30) + 0 + 5
+        assert_eq!(policy.restarts_at_worst_ms(), 405_000);
+        assert_eq!(policy.giveover_at_worst_ms(), 485_000);
+    }
+
+    #[test]
+    fn the_first_waits_are_part_of_the_worst_case() {
+        let delays_of = |retry_count, seconds| {
+            let restart_delay = spans(seconds);
+            let limits = Limits { retry_count, restart_delay, ..Limits::DEFAULT };
+            Policy { limits, scope: Scope::USUAL }.delays_ms()
+        };
+        assert_eq!(delays_of(Some(0), &[7]), 0);
+        assert_eq!(delays_of(Some(1), &[1, 2, 4]), 1_000);
+        assert_eq!(delays_of(Some(3), &[1, 2, 4]), 7_000);
+        assert_eq!(delays_of(Some(5), &[1, 2, 4]), 15_000);
+        assert_eq!(delays_of(None, &[1, 2, 4]), 0);
+    }
+
+    #[test]
+    fn the_capacity_is_what_the_limits_can_fill() {
+        let capacity = |retry_count, smallest, seconds| {
+            let limits = Limits { retry_count, restart_delay: spans(seconds), ..Limits::DEFAULT };
+            let smallest = Weight::new(smallest).expect("a weight");
+            let kept = Policy { limits, scope: Scope { smallest, ..Scope::USUAL } }.capacity();
+            (kept.failures, kept.restarts, kept.starts)
+        };
+        assert_eq!(capacity(Some(2), 50, &[0]), (2, 2, 2));
+        assert_eq!(capacity(Some(0), 100, &[0, 1, 2]), (1, 1, 3));
+        assert_eq!(capacity(None, 1, &[0]), (99, 1, 1));
+        assert_eq!(capacity(Some(9999), 33, &[0; 8]), (4, 9999, 9999));
+    }
+
+    #[test]
+    fn a_least_value_is_written_as_in_the_file() {
+        let written = |least_ms| {
+            let mut text = heapless::String::<128>::new();
+            let warning = PolicyWarning::GiveoverByDeathOnly { least_ms };
+            core::fmt::write(&mut text, format_args!("{warning}")).expect("it fits");
+            text
+        };
+        assert!(written(90_000).ends_with("\"90s\" would do"));
+        assert!(written(1_500).ends_with("\"1500ms\" would do"));
     }
 }

@@ -1,2 +1,57 @@
 //! Development tasks: `cargo xtask VERB`.
-fn main() {}
+//!
+//! One file per verb. Nothing of the workspace is imported and nothing is depended on, so that
+//! this compiles in a moment and still runs when the rest does not build.
+
+mod bench;
+mod child;
+mod elf;
+mod entries;
+mod features;
+mod floors;
+mod harness;
+mod lacks;
+mod licences;
+mod needs;
+mod requirements;
+mod size;
+mod source;
+mod spdx;
+mod step;
+mod suggest;
+mod summary;
+mod test;
+mod thumb;
+mod workspace;
+
+use std::process::ExitCode;
+
+/// A verb: its name, one line of help, and what runs it.
+type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
+
+const VERBS: [Verb; 4] = [
+    ("test", "everything CI checks; --quick is the inner loop (test --help)", test::run),
+    ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
+    ("size", "code and data of core and firmware on the board's processors", size::run),
+    ("bench", "our figures beside those of HAProxy, monit and keepalived", bench::run),
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (name, rest) = match args.split_first() {
+        None => return help(),
+        Some((first, _)) if ["help", "-h", "--help"].contains(&first.as_str()) => return help(),
+        Some((first, rest)) => (first.as_str(), rest),
+    };
+    match VERBS.iter().find(|verb| verb.0 == name) {
+        Some(verb) => (verb.2)(rest),
+        None => suggest::usage("verb", name, VERBS.iter().map(|verb| verb.0)),
+    }
+}
+
+fn help() -> ExitCode {
+    let lines = VERBS.iter().map(|(name, what, _)| format!("  {name:<14}{what}\n"));
+    let text: String = lines.collect();
+    workspace::show(&format!("cargo xtask VERB\n\n{text}"));
+    ExitCode::SUCCESS
+}

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+pub use giveover_core::ladder::Combine;
 use giveover_core::policy::Policy;
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;
@@ -145,16 +146,6 @@ pub enum StopMethod {
     Signal(i32),
     /// A command.
     Command(Vec<String>),
-}
-
-/// R12's switch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Combine {
-    /// The heaviest of the checks.
-    #[default]
-    Heaviest,
-    /// Their sum, cut off at 100.
-    Sum,
 }
 
 /// `check.NAME`.

@@ -1,0 +1,286 @@
+//! The documents the control socket speaks: `status --json` and the events.
+
+use serde::{Deserialize, Serialize};
+
+/// `GET /status.json`, and what `status --json` prints.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StatusDoc {
+    /// Version of this form.
+    pub schema: u32,
+    /// Version of the daemon.
+    pub version: String,
+    /// When it was taken; RFC 3339, UTC.
+    pub at: String,
+    /// The host as a whole.
+    pub host: HostDoc,
+    /// The services in file order.
+    pub services: Vec<ServiceDoc>,
+    /// Not in this version: empty.
+    pub groups: Vec<()>,
+    /// Not in this version: empty.
+    pub pools: Vec<()>,
+    /// Not in this version: null.
+    pub board: Option<()>,
+}
+
+/// The host as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostDoc {
+    /// The node's name.
+    pub node: String,
+    /// The daemon's process.
+    pub pid: u32,
+    /// How long the daemon has been running.
+    pub up_ms: u64,
+    /// The configuration file.
+    pub file: String,
+    /// How many files it included.
+    pub included: u32,
+    /// Nothing is acted on.
+    pub observe: bool,
+    /// Restarts and giveovers of all services.
+    pub actions: ActionsDoc,
+    /// The local-fault rule holds.
+    pub local_fault: bool,
+    /// Trusted servers.
+    pub trusted: TrustedDoc,
+    /// `ok`, or why the journal cannot be written.
+    pub journal: String,
+}
+
+/// The host budget.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ActionsDoc {
+    /// Used inside the window.
+    pub spent: u16,
+    /// Allowed inside the window.
+    pub count: u16,
+    /// The window.
+    pub per_ms: u64,
+    /// When a spent budget frees again.
+    pub frees_in_ms: Option<u64>,
+}
+
+/// Trusted servers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrustedDoc {
+    /// How many answered last.
+    pub answering: u16,
+    /// How many there are.
+    pub total: u16,
+}
+
+/// One service.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServiceDoc {
+    /// Its name.
+    pub name: String,
+    /// `unknown`, `ok`, `degraded`, `faulted` or `offline`.
+    pub status: String,
+    /// One of the four texts, or empty.
+    pub message: String,
+    /// The rest, in words.
+    pub detail: String,
+    /// Since when it has this status and message; RFC 3339, UTC.
+    pub since: String,
+    /// For how long.
+    pub for_ms: u64,
+    /// `none`, `soft`, `hard`, `restart_only` or `log_only`.
+    pub mode: String,
+    /// Where it would be given over to: `command`, `none`.
+    pub giveover: String,
+    /// Its main process.
+    pub pid: Option<u32>,
+    /// Its unit of systemd.
+    pub unit: Option<String>,
+    /// The number of its instance.
+    pub generation: u32,
+    /// When the instance was started, and by whom: `giveover`, `operator`, `adopted`, `systemd`.
+    pub started: Option<StartedDoc>,
+    /// Live sum of weights, of 100.
+    pub failure_sum: u16,
+    /// Live failures, oldest first.
+    pub failures: Vec<RecordDoc>,
+    /// Live restarts charged to the budget.
+    pub restarts: u16,
+    /// When each was decided and why, oldest first.
+    pub restart_records: Vec<RecordDoc>,
+    /// Allowed restarts; null is unlimited.
+    pub retry_count: Option<u16>,
+    /// The window.
+    pub retry_interval_ms: u64,
+    /// Time from cycle to cycle.
+    pub interval_ms: u64,
+    /// Why it is kept from acting.
+    pub held: Option<HeldDoc>,
+    /// Services it needs that are not ok.
+    pub unmet: Vec<String>,
+    /// How long nothing could be measured.
+    pub unmeasured_ms: Option<u64>,
+    /// How much of `start_grace` is left.
+    pub grace_ms: Option<u64>,
+    /// What it waits for: `probe`, `answer`, `delay`, `restart`, `stop_again`, `giveover`,
+    /// `ask_again`, `dead_cycle`, `release`, `given_over`, `not_begun`, `stopped`, `unmonitored`.
+    pub waiting_for: String,
+    /// When that is due.
+    pub next_in_ms: Option<u64>,
+    /// What the next failure leads to: `restart`, `giveover`, `budget_spent`, `log`.
+    pub next_failure: String,
+    /// The delay before the next restart.
+    pub next_delay_ms: u64,
+    /// When the oldest restart is forgotten and the budget refills.
+    pub refills_in_ms: Option<u64>,
+    /// The last 20 cycles, oldest first: `. o x ? - R G`.
+    pub cycles: String,
+    /// The checks in file order.
+    pub checks: Vec<CheckDoc>,
+}
+
+/// Who started an instance, and when.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StartedDoc {
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// `giveover`, `operator`, `adopted` or `systemd`.
+    pub by: String,
+}
+
+/// A record of a history.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordDoc {
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// Weight; 100 for a restart.
+    pub weight: u8,
+    /// In words.
+    pub cause: String,
+    /// When it is forgotten.
+    pub forgotten_in_ms: u64,
+}
+
+/// Why a service is kept from acting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeldDoc {
+    /// `operator`, `budget`, `host_budget`, `local_fault`, `systemd`, `unproven`.
+    pub by: String,
+    /// The person.
+    pub who: Option<String>,
+    /// The reason given.
+    pub why: Option<String>,
+    /// RFC 3339, UTC.
+    pub since: String,
+    /// RFC 3339, UTC; null where it has no end of its own.
+    pub until: Option<String>,
+}
+
+/// The last result of a check.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CheckDoc {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// `healthy`, `partial`, `complete`, `immediate`, `unmeasured`, `void`, `not_evaluated`,
+    /// `none` before the first.
+    pub outcome: String,
+    /// What it weighed.
+    pub weight: Option<u8>,
+    /// In words, healthy or not: `200`, `503, expected 200 or 204`.
+    pub cause: String,
+    /// How far it got, for a failure.
+    pub phase: Option<String>,
+    /// How long it took.
+    pub ms: u32,
+    /// RFC 3339, UTC; empty before the first.
+    pub at: String,
+    /// It counts nothing.
+    pub observed: bool,
+}
+
+/// One line of the log, and of `events --json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EventDoc {
+    /// The journal's number.
+    pub seq: u64,
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// `debug`, `info`, `notice`, `warning`, `error` or `critical`.
+    pub level: String,
+    /// `failure`, `restart`, …: the event's word in the catalogue.
+    pub event: String,
+    /// The service, or empty for the host.
+    pub service: String,
+    /// The text after `NAME: `.
+    pub text: String,
+    /// The check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// The cause in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// The weight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u8>,
+    /// The live sum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sum: Option<u16>,
+    /// Live restarts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<u16>,
+    /// Allowed restarts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_count: Option<u16>,
+    /// The instance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<u32>,
+    /// The incident it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incident: Option<u32>,
+    /// The person who asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
+}
+
+/// `POST /command`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Command {
+    /// `start`, `stop`, `restart`, `hold`, `release`, `clear`, `giveover`, `monitor_stop`,
+    /// `monitor_start`, `reload`, `debug`.
+    pub verb: String,
+    /// The services meant.
+    #[serde(default)]
+    pub services: Vec<String>,
+    /// All of them.
+    #[serde(default)]
+    pub all: bool,
+    /// `hold`: for how long; null with `for_ever`.
+    #[serde(default)]
+    pub for_ms: Option<u64>,
+    /// `hold`: the reason.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// `giveover`: the node.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// `start`: the node that gave it over to us.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// `reload`: only say what would change.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// `debug`: `off`, `low` or `high`.
+    #[serde(default)]
+    pub level: Option<String>,
+}
+
+/// The answer to a command. It comes when the command has been carried out or refused.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The exit status of the verb.
+    pub exit: u8,
+    /// What to tell the person, a line each.
+    pub lines: Vec<String>,
+}

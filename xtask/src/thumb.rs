@@ -1,0 +1,118 @@
+//! Core and firmware on the board's processors, by whichever compiler can build for them.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::child;
+use crate::features;
+use crate::needs::{self, For};
+use crate::workspace::{self, cargo, output, target_dir};
+
+/// Cortex-M0 and Cortex-M3.
+pub(crate) const TARGETS: [&str; 2] = ["thumbv6m-none-eabi", "thumbv7m-none-eabi"];
+
+/// The packages that run there, and the names of their libraries.
+pub(crate) const LIBRARIES: [(&str, &str); 2] = [
+    ("giveover-core", "libgiveover_core.rlib"),
+    ("giveover-firmware", "libgiveover_firmware.rlib"),
+];
+
+/// Who builds for the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Toolchain {
+    /// The one that runs us, which has `core` for the targets.
+    Own,
+    /// Debian's, which builds `core` from its source. Only libraries are built, so no linker for
+    /// the board is needed.
+    Debian,
+}
+
+/// Whether our own compiler has `core` for every target.
+pub(crate) fn own_targets() -> bool {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    TARGETS.iter().all(|target| {
+        let mut ask = Command::new(&rustc);
+        let libdir = output(ask.args(["--print", "target-libdir", "--target", target]));
+        libdir.is_some_and(|path| Path::new(path.trim()).is_dir())
+    })
+}
+
+impl Toolchain {
+    /// The one to use, or what is missing.
+    pub(crate) fn find() -> Result<Toolchain, String> {
+        if own_targets() {
+            return Ok(Toolchain::Own);
+        }
+        Toolchain::debian()
+    }
+
+    /// Debian's, or what of it is missing.
+    pub(crate) fn debian() -> Result<Toolchain, String> {
+        let missing = needs::missing(For::Board);
+        if missing.is_empty() {
+            return Ok(Toolchain::Debian);
+        }
+        let names: Vec<&str> = missing.iter().map(|package| package.brings()).collect();
+        Err(format!(
+            "no compiler for the board: run `rustup target add {}` (or install {})",
+            TARGETS.join(" "),
+            names.join(", ")
+        ))
+    }
+
+    /// Which it is, for the reader.
+    pub(crate) fn describe(self) -> String {
+        let version = match self {
+            Toolchain::Own => output(cargo(["--version"]).arg("-q")),
+            Toolchain::Debian => output(Command::new("/usr/bin/cargo").arg("--version")),
+        };
+        let who = match self {
+            Toolchain::Own => "the installed targets",
+            Toolchain::Debian => "Debian's compiler, with `core` built from source",
+        };
+        format!("built by {who} ({})", version.unwrap_or_default().trim())
+    }
+
+    /// Where its libraries come to lie.
+    fn target_dir(self) -> PathBuf {
+        match self {
+            Toolchain::Own => target_dir(),
+            // Apart, or two compilers would throw out each other's work.
+            Toolchain::Debian => target_dir().join("debian-board"),
+        }
+    }
+
+    fn cargo(self, verb: &str, target: &str) -> Command {
+        let mut command = match self {
+            Toolchain::Own => cargo([verb]),
+            Toolchain::Debian => {
+                let mut command = Command::new("/usr/bin/cargo");
+                command.arg(verb).arg("-Zbuild-std=core").current_dir(workspace::root());
+                command.env("RUSTC_BOOTSTRAP", "1").env("RUSTC", "/usr/bin/rustc");
+                command.env("CARGO_TARGET_DIR", self.target_dir());
+                // `cargo run`, which started us, points this at the other compiler's libraries.
+                command.env_remove("LD_LIBRARY_PATH");
+                command
+            }
+        };
+        // With thin LTO a library holds bitcode, in which there is nothing to measure.
+        command.env("CARGO_PROFILE_RELEASE_LTO", "off");
+        command.args(["--release", "--target", target]);
+        command
+    }
+
+    /// Builds both libraries, and proves that core with all its features needs no std.
+    pub(crate) fn build(self, target: &str) -> Result<(), String> {
+        let packages = LIBRARIES.iter().flat_map(|(package, _)| ["--package", *package]);
+        child::run(self.cargo("build", target).args(packages))?;
+        let all = features::declared()?.join(",");
+        let mut check = self.cargo("check", target);
+        child::run(check.args(["--package", "giveover-core", "--features", &all]))
+    }
+
+    /// The file of a library that [`Toolchain::build`] has built.
+    pub(crate) fn library(self, target: &str, file: &str) -> PathBuf {
+        self.target_dir().join(target).join("release").join(file)
+    }
+}
