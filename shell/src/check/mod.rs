@@ -7,6 +7,7 @@ pub mod chunked;
 pub mod dialogue;
 pub mod http;
 pub mod needle;
+pub mod once;
 pub mod outcome;
 mod prober;
 pub mod resolve;
@@ -15,6 +16,7 @@ pub mod tcp;
 #[cfg(test)]
 pub(crate) mod testing;
 mod trace;
+pub mod words;
 pub mod xfnts;
 
 use giveover_core::failure::ProbeResult;
