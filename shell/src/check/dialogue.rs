@@ -63,6 +63,27 @@ pub fn request<'a>(kind: &'a Kind, buffer: &'a mut Vec<u8>) -> &'a [u8] {
     }
 }
 
+/// Who says the first word on a connection, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First<'a> {
+    /// Nobody: the connection is all that is wanted.
+    Nobody,
+    /// We, with this.
+    We(&'a [u8]),
+    /// The other side.
+    They,
+}
+
+/// Who begins the dialogue of a check of this kind; `buffer` as for [`request`].
+#[must_use]
+pub fn first<'a>(kind: &'a Kind, buffer: &'a mut Vec<u8>) -> First<'a> {
+    match request(kind, buffer) {
+        [] if expects_answer(kind) => First::They,
+        [] => First::Nobody,
+        bytes => First::We(bytes),
+    }
+}
+
 /// True if an answer is waited for.
 #[must_use]
 pub const fn expects_answer(kind: &Kind) -> bool {

@@ -8,6 +8,7 @@ pub mod command;
 pub mod dialogue;
 pub mod http;
 pub mod needle;
+pub mod once;
 pub mod outcome;
 mod prober;
 pub mod resolve;

@@ -61,7 +61,7 @@ impl Prober {
     /// Tries the next address; if there is none left, waits for those under way, or fails.
     pub(super) fn next_attempt(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
         while let Some(address) = self.next_address(plan, key) {
-            let first = dialogue::request(&plan.kind, &mut self.request);
+            let first = dialogue::first(&plan.kind, &mut self.request);
             let attempt = match Socket::connect(address, first) {
                 Ok((socket, Progress::Made(sent))) if !self.is_nobody(&socket, address.port()) => {
                     return self.won(turn, plan, key, socket, sent);

@@ -29,7 +29,7 @@ impl Prober {
         key: Key,
         address: SocketAddr,
     ) {
-        let first = dialogue::request(&plan.kind, &mut self.request);
+        let first = dialogue::first(&plan.kind, &mut self.request);
         let (socket, progress) = match Socket::connect(address, first) {
             Ok(begun) => begun,
             Err(errno) => {

@@ -1,0 +1,174 @@
+//! One check, once, for whoever waits for it: `giveover probe`.
+
+use std::io;
+
+use giveover_core::failure::ProbeResult;
+use giveover_core::time::{Instant, Span};
+
+use super::{Answer, Handover, ProbeId, Prober, TraceStep};
+use crate::config::plan::CheckPlan;
+use crate::reactor::{Reactor, Ready, Room};
+
+/// What one probe saw on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Once {
+    /// Its steps, in the order they were completed.
+    pub steps: Vec<TraceStep>,
+    /// How it ended.
+    pub end: Ended,
+    /// From start to end, in milliseconds.
+    pub elapsed_ms: u32,
+}
+
+/// How a probe that was made once ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With a verdict, or without one.
+    Answered {
+        /// What it is.
+        result: ProbeResult,
+        /// What a healthy answer showed, zero if nothing.
+        shown: u16,
+    },
+    /// The socket part of an `xfnts` probe went well: the command may take the rest.
+    HandedOver {
+        /// So much is left, in milliseconds.
+        remaining_ms: u64,
+    },
+}
+
+/// Probes the target numbered `target` of a `tcp`, `http` or `xfnts` check, on a loop of its
+/// own, and returns when it is over: at the latest when the check's timeout is. Causes carry
+/// the number `check`. `now` is the caller's clock.
+///
+/// # Errors
+/// The kernel refused a descriptor or failed to wait. Nothing was probed.
+pub fn probe_once(
+    plan: &CheckPlan,
+    check: u8,
+    target: u8,
+    mut now: impl FnMut() -> Instant,
+) -> io::Result<Once> {
+    let mut reactor = Reactor::new()?;
+    let mut prober = Prober::new();
+    let started = now();
+    prober.begin_trace(started);
+    let id = ProbeId { service: 0, check, target, cycle: 0 };
+    prober.start(&mut reactor, plan, id, started);
+    let mut ready: Vec<Ready> = Vec::new();
+    loop {
+        let at = now();
+        if let Some(end) = taken(&mut prober, at) {
+            let elapsed_ms = u32::try_from(at.since(started)).unwrap_or(u32::MAX);
+            return Ok(Once { steps: prober.end_trace(at), end, elapsed_ms });
+        }
+        let limit = reactor.timers.next().map_or(0, |due| due.since(at));
+        let limit = Span::from_millis(u32::try_from(limit).unwrap_or(u32::MAX));
+        reactor.wait(Some(limit.as_duration()), &mut ready)?;
+        let at = now();
+        for ready in ready.drain(..) {
+            prober.ready(&mut reactor, plan, ready, at);
+        }
+        while let Some(token) = reactor.timers.pop_due(at) {
+            if token.room == Room::Probe {
+                prober.due(&mut reactor, plan, token, at);
+            }
+        }
+    }
+}
+
+fn taken(prober: &mut Prober, now: Instant) -> Option<Ended> {
+    let answer: Option<Answer> = prober.answers().next();
+    let handover: Option<Handover> = prober.handovers().next();
+    match (answer, handover) {
+        (Some(Answer { result, shown, .. }), _) => Some(Ended::Answered { result, shown }),
+        (None, Some(handover)) => {
+            Some(Ended::HandedOver { remaining_ms: handover.remaining_ms(now) })
+        }
+        (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use giveover_core::failure::{Cause, Phase};
+    use giveover_core::weight::Weight;
+
+    use super::*;
+    use crate::config::plan::{Host, HttpPlan, Kind, Method, Target, Weights};
+
+    fn clock() -> impl FnMut() -> Instant {
+        let start = std::time::Instant::now();
+        move || Instant::from_millis(start.elapsed().as_millis() as u64)
+    }
+
+    fn plan(host: Host, port: u16, timeout: Span) -> CheckPlan {
+        let http = HttpPlan {
+            method: Method::Get,
+            path: "/x".into(),
+            host: "localhost".into(),
+            expect: vec![(200, 399)],
+            body: None,
+            cap: 4096,
+        };
+        CheckPlan {
+            name: "page".into(),
+            kind: Kind::Http(http.into()),
+            targets: vec![Target { host, port }],
+            timeout,
+            weights: Weights::DEFAULT,
+            every: None,
+            observe: false,
+        }
+    }
+
+    fn failed(once: &Once) -> (Phase, u16) {
+        match once.end {
+            Ended::Answered { result: ProbeResult::Failed(weight, cause), .. } => {
+                assert_eq!((weight, cause.check), (Weight::HALF, 5));
+                (cause.phase, cause.code)
+            }
+            ref other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_step_is_told() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("its address");
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let mut request = [0; 1024];
+            assert!(stream.read(&mut request).expect("a request") > 0);
+            stream.write_all(b"HTTP/1.1 503 Busy\r\n\r\nsorry").expect("sent");
+        });
+        let plan = plan(Host::Name("127.0.0.1".into()), address.port(), Span::from_secs(10));
+        let once = probe_once(&plan, 5, 0, clock()).expect("a probe");
+        server.join().expect("no panic");
+        assert_eq!(failed(&once), (Phase::Answer, 503));
+        let steps: Vec<(&str, &str)> =
+            once.steps.iter().map(|step| (step.phase.word(), &*step.text)).collect();
+        let expected = [
+            ("resolve", "127.0.0.1"),
+            ("connect", &*address.to_string()),
+            ("send", "> GET /x HTTP/1.1"),
+            ("read", "< HTTP/1.1 503 Busy (26 B)"),
+        ];
+        assert_eq!(steps, expected);
+    }
+
+    #[test]
+    fn it_ends_with_its_timeout() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("its address");
+        let plan = plan(Host::Address(address.ip()), address.port(), Span::from_millis(20));
+        let once = probe_once(&plan, 5, 0, clock()).expect("a probe");
+        let late =
+            Cause::of_check(5, Phase::Read, rustix::io::Errno::TIMEDOUT.raw_os_error() as u16);
+        assert_eq!(failed(&once), (late.phase, late.code));
+        assert!(once.elapsed_ms >= 20);
+    }
+}
