@@ -7,11 +7,15 @@ use super::check::{CheckOptions, Checked};
 use super::exit::{Exit, Stop};
 use super::probe::ProbeRequest;
 use super::run::RunOptions;
+use crate::check::once;
+use crate::clock::Clock;
+use crate::config::plan::CheckPlan;
 use crate::config::{self, Level, here};
 use crate::daemon;
 use crate::report::check;
+use crate::report::found::check_doc;
 use crate::report::paint::Paint;
-use crate::report::probe::ProbeDoc;
+use crate::report::probe::{ProbeDoc, StepDoc};
 use std::io;
 use std::path::PathBuf;
 
@@ -38,7 +42,7 @@ pub(super) fn check(options: &CheckOptions) -> Checked {
     match config::load(&options.file) {
         Err(errors) => Checked {
             screen: String::new(),
-            findings: errors.to_string(),
+            findings: format!("{errors}{}", errors.summary()),
             json: check::refused_json(&errors),
             errors: errors.findings().len(),
             warnings: 0,
@@ -86,6 +90,41 @@ pub(super) fn simulate(
     Err(Stop::Said(Exit::BUG, "pending".into()))
 }
 
-pub(super) fn probe_once(_request: &ProbeRequest) -> Result<ProbeDoc, Stop> {
-    Err(Stop::Said(Exit::BUG, "pending".into()))
+/// `probe URL`: one check that no configuration names, once.
+pub(super) fn probe_once(request: &ProbeRequest) -> Result<ProbeDoc, Stop> {
+    let check = check_of(request)?;
+    let clock = Clock::new(0);
+    let found = once::probe_once(&check, 0, 0, || clock.now());
+    let found = found.map_err(|error| Stop::Said(Exit::UNMEASURED, error.to_string()))?;
+    let once::Ended::Answered { result, shown } = found.end else {
+        return Err(Stop::usage("an xfnts probe is more than a URL: give it a service"));
+    };
+    let at = clock.wall(clock.now());
+    let steps = found.steps.into_iter().map(|step| StepDoc {
+        phase: step.phase.word().to_owned(),
+        text: step.text,
+        ms: u32::try_from(step.took_ms).unwrap_or(u32::MAX),
+    });
+    Ok(ProbeDoc {
+        check: check_doc(&check, Some(result), shown, found.elapsed_ms, at),
+        timeout_ms: request.timeout_ms,
+        steps: steps.collect(),
+    })
+}
+
+/// The check that a URL stands for, read by the same rules as a configuration's.
+fn check_of(request: &ProbeRequest) -> Result<CheckPlan, Stop> {
+    let url = toml::Value::String(request.url.clone());
+    let ms = request.timeout_ms;
+    let text = format!(
+        "[policy.default]\nprobe_timeout = \"{ms}ms\"\n[service.probe]\ncheck.probe.url = {url}\n"
+    );
+    let loaded = config::load_str("URL", &text).map_err(|errors| {
+        let first = errors.findings().first();
+        Stop::usage(first.map_or_else(String::new, |found| found.message.clone()))
+    })?;
+    let service = loaded.plan.services.into_iter().next();
+    let check = service.and_then(|service| service.checks.into_iter().next());
+    let check = check.filter(|check| !check.targets.is_empty());
+    check.ok_or_else(|| Stop::usage(format!("{} names no address to probe", request.url)))
 }

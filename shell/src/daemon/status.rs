@@ -6,10 +6,10 @@ use giveover_core::policy::FailoverMode;
 use giveover_core::time::Instant;
 
 use super::Daemon;
-use super::tell::{cause_words, result_words};
 use super::watch::{CheckState, Watch};
 use crate::config::plan::{CheckPlan, GoesTo, Run, ServicePlan};
 use crate::journal::Health;
+use crate::report::found::{self, cause_words, result_words};
 use crate::report::model::{
     ActionsDoc, CheckDoc, HeldDoc, HostDoc, RecordDoc, ServiceDoc, StartedDoc, StatusDoc,
     TrustedDoc,
@@ -206,29 +206,13 @@ impl Daemon {
     }
 
     pub(super) fn check_doc(&self, check: &CheckPlan, state: &CheckState) -> CheckDoc {
-        let (outcome, weight, phase) = match state.result {
-            _ if state.not_evaluated => ("not_evaluated", None, None),
-            None => ("none", None, None),
-            Some(ProbeResult::Healthy) => ("healthy", None, None),
-            Some(ProbeResult::Failed(weight, cause)) => {
-                let outcome = if weight.value() < 100 { "partial" } else { "complete" };
-                (outcome, Some(weight.value()), Some(cause.phase))
-            }
-            Some(ProbeResult::Immediate(cause)) => ("immediate", Some(100), Some(cause.phase)),
-            Some(ProbeResult::CannotMeasure(cause)) => ("unmeasured", None, Some(cause.phase)),
-            Some(ProbeResult::Void) => ("void", None, None),
-        };
-        CheckDoc {
-            name: check.name.to_string(),
-            kind: check.kind.word().to_owned(),
-            outcome: outcome.to_owned(),
-            weight,
-            cause: result_words(check, state.result, state.shown),
-            phase: phase.map(|phase| phase.word().to_owned()),
-            ms: state.ms,
-            at: if state.result.is_some() { self.clock.wall(state.at) } else { String::new() },
-            observed: check.observe,
+        let at = if state.result.is_some() { self.clock.wall(state.at) } else { String::new() };
+        let doc = found::check_doc(check, state.result, state.shown, state.ms, at);
+        if state.not_evaluated {
+            let outcome = "not_evaluated".to_owned();
+            return CheckDoc { outcome, weight: None, phase: None, ..doc };
         }
+        doc
     }
 
     /// The rest of the status in words.

@@ -12,9 +12,10 @@ use giveover_core::time::Instant;
 use super::Daemon;
 use super::feed::Before;
 use super::watch::{Incident, Starter};
-use crate::config::plan::{CheckPlan, Kind, Run, ServicePlan};
+use crate::config::plan::{Kind, Run};
 use crate::journal::{Health, Note};
 use crate::message::{self, cause, host, legacy, words};
+use crate::report::found::{asked, brief_words, cause_words, shown_words};
 use crate::report::model::EventDoc;
 
 /// So many events are kept in memory; the journal has those before.
@@ -539,54 +540,4 @@ fn is_decision(action: &Action) -> bool {
         action,
         Action::Restart { .. } | Action::Giveover { .. } | Action::BudgetSpent | Action::Log
     )
-}
-
-fn asked<'a>(check: &'a CheckPlan, expected: &'a str) -> cause::Asked<'a> {
-    cause::Asked { name: &check.name, expected, timeout_ms: u64::from(check.timeout.as_millis()) }
-}
-
-/// A cause in words, with the check's name and what it expected.
-pub(super) fn cause_words(plan: &ServicePlan, found: Cause) -> String {
-    match plan.checks.get(usize::from(found.check)) {
-        Some(check) => {
-            let expected = expected_words(&check.kind);
-            cause::named(found, asked(check, &expected))
-        }
-        None => cause::named(found, cause::Asked::default()),
-    }
-}
-
-fn brief_words(plan: &ServicePlan, found: Cause) -> String {
-    match plan.checks.get(usize::from(found.check)) {
-        Some(check) => cause::named_briefly(found, asked(check, "")),
-        None => cause::named_briefly(found, cause::Asked::default()),
-    }
-}
-
-pub(super) fn expected_words(kind: &Kind) -> String {
-    match kind {
-        Kind::Http(http) => cause::expected(&http.expect),
-        _ => String::new(),
-    }
-}
-
-/// What a healthy answer showed: an HTTP status.
-pub(super) fn shown_words(kind: &Kind, shown: u16) -> String {
-    match kind {
-        Kind::Http(_) if shown > 0 => shown.to_string(),
-        _ => String::new(),
-    }
-}
-
-/// A check's last result in words, healthy or not, without its name.
-pub(super) fn result_words(check: &CheckPlan, result: Option<ProbeResult>, shown: u16) -> String {
-    match result {
-        None | Some(ProbeResult::Void) => String::new(),
-        Some(ProbeResult::Healthy) => shown_words(&check.kind, shown),
-        Some(
-            ProbeResult::Failed(_, found)
-            | ProbeResult::Immediate(found)
-            | ProbeResult::CannotMeasure(found),
-        ) => cause::seen(found, asked(check, &expected_words(&check.kind))),
-    }
 }

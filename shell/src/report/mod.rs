@@ -6,6 +6,7 @@
 pub mod check;
 pub mod events;
 pub mod explain;
+pub mod found;
 pub mod log;
 pub mod model;
 pub mod paint;
