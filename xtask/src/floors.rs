@@ -18,7 +18,7 @@ const HOUSES: [House; 2] = [
             &["ring"],
             &["failure", "policy"],
             &["history"],
-            &["verdict"],
+            &["verdict", "host"],
             &["monitor", "ladder", "arbiter", "peer", "pool", "board"],
             &["wire", "record"],
         ],
@@ -27,7 +27,7 @@ const HOUSES: [House; 2] = [
         "shell/src",
         &[
             &["clock", "message", "config"],
-            &["reactor"],
+            &["reactor", "machine"],
             &["check", "service", "pool", "cluster", "board", "journal"],
             &["daemon", "report", "sim"],
             &["cli"],

@@ -42,12 +42,13 @@ impl Reader {
     /// Reads every generation of the journal at `place` that can be read.
     #[must_use]
     pub fn open(place: &Place) -> Self {
+        // Newest first: one that is moved back meanwhile is then read twice, and told once.
         let mut generations = Vec::new();
+        generations.extend(Bytes::read(&place.current()).into_bytes());
         for back in (1..=u8::MAX).take_while(|back| place.earlier(*back).exists()) {
             generations.extend(Bytes::read(&place.earlier(back)).into_bytes());
         }
         generations.reverse();
-        generations.extend(Bytes::read(&place.current()).into_bytes());
         Self { generations }
     }
 

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use giveover_core::time::{Instant, Span};
 use serde_json::{Value, json};
 
+use super::{Difference, Outcome, Played, Told};
 use crate::config::quantity::written;
 use crate::config::{Report, many};
-use super::{Difference, Outcome, Played, Told};
 
 /// The exit status of `simulate`: 1 if anything came out otherwise than expected, 3 if the file
 /// is refused.
