@@ -28,8 +28,8 @@ const HOUSES: [House; 2] = [
         &[
             &["clock", "message", "config"],
             &["reactor", "machine"],
-            &["check", "service", "pool", "cluster", "board", "journal"],
-            &["daemon", "report", "sim"],
+            &["check", "service", "pool", "cluster", "board", "journal", "report"],
+            &["daemon", "sim"],
             &["cli"],
         ],
     ),

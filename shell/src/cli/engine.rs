@@ -1,7 +1,7 @@
 //! Where verbs meet the engines that live in other rooms.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::check::{CheckOptions, Checked};
 use super::exit::{Exit, Stop};
@@ -11,13 +11,10 @@ use crate::check::once;
 use crate::clock::Clock;
 use crate::config::plan::CheckPlan;
 use crate::config::{self, Level, here};
-use crate::daemon;
+use crate::{daemon, sim};
 use crate::report::check;
 use crate::report::found::check_doc;
-use crate::report::paint::Paint;
 use crate::report::probe::{ProbeDoc, StepDoc};
-use std::io;
-use std::path::PathBuf;
 
 /// `run`: returns one of its exit statuses.
 pub(super) fn run(options: RunOptions) -> Exit {
@@ -81,14 +78,6 @@ pub(super) fn internal(arguments: &[OsString]) -> Result<Exit, Stop> {
     }
 }
 
-pub(super) fn simulate(
-    _files: &[PathBuf],
-    _json: bool,
-    _paint: Paint,
-    _print: &mut dyn FnMut(&str) -> io::Result<()>,
-) -> Result<Exit, Stop> {
-    Err(Stop::Said(Exit::BUG, "pending".into()))
-}
 
 /// `probe URL`: one check that no configuration names, once.
 pub(super) fn probe_once(request: &ProbeRequest) -> Result<ProbeDoc, Stop> {
@@ -127,4 +116,24 @@ fn check_of(request: &ProbeRequest) -> Result<CheckPlan, Stop> {
     let check = service.and_then(|service| service.checks.into_iter().next());
     let check = check.filter(|check| !check.targets.is_empty());
     check.ok_or_else(|| Stop::usage(format!("{} names no address to probe", request.url)))
+}
+
+/// `simulate`: runs every file, and exits with the worst of their statuses.
+pub(super) fn simulate(
+    files: &[PathBuf],
+    json: bool,
+    print: &mut dyn FnMut(&str) -> Result<(), Stop>,
+    tell: &mut Vec<String>,
+) -> Result<Exit, Stop> {
+    let mut worst = 0;
+    for file in files {
+        let outcome = sim::run_file(file);
+        worst = worst.max(sim::exit_status(&outcome));
+        match &outcome {
+            Ok(outcome) if json => print(&sim::json_lines(outcome))?,
+            Ok(outcome) => print(&sim::text(outcome, &file.display().to_string()))?,
+            Err(errors) => tell.push(format!("{errors}{}", errors.summary())),
+        }
+    }
+    Ok(Exit(worst))
 }

@@ -21,7 +21,9 @@ pub(super) struct Simulate {
 }
 
 pub(super) fn run(verb: &Simulate, session: &mut Session<'_>) -> Result<Exit, Stop> {
-    let (json, paint) = (session.json, session.paint);
-    let console = &mut *session.console;
-    engine::simulate(&verb.files, json, paint, &mut |text| console.print(text))
+    let json = session.json;
+    let mut errors = Vec::new();
+    let exit = engine::simulate(&verb.files, json, &mut |text| session.print(text), &mut errors);
+    errors.iter().for_each(|text| session.console.tell(text));
+    exit
 }
