@@ -54,9 +54,8 @@ fn the_host_spends_no_more_than_its_actions() {
         (status["host"]["actions"]["spent"] == 2).then_some(())
     });
     for name in ["a", "b", "c"] {
-        let service = daemon.wait_service(name, "to be held", |service| {
-            service["held"]["by"] == "host_budget"
-        });
+        let service = daemon
+            .wait_service(name, "to be held", |service| service["held"]["by"] == "host_budget");
         assert!(!service["held"]["until"].is_null(), "{service}");
     }
     let cycles = |daemon: &Daemon| daemon.service("a")["checks"][0]["at"].clone();

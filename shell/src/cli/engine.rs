@@ -11,10 +11,10 @@ use crate::check::once;
 use crate::clock::Clock;
 use crate::config::plan::CheckPlan;
 use crate::config::{self, Level, here};
-use crate::{daemon, sim};
 use crate::report::check;
 use crate::report::found::check_doc;
 use crate::report::probe::{ProbeDoc, StepDoc};
+use crate::{daemon, sim};
 
 /// `run`: returns one of its exit statuses.
 pub(super) fn run(options: RunOptions) -> Exit {
@@ -77,7 +77,6 @@ pub(super) fn internal(arguments: &[OsString]) -> Result<Exit, Stop> {
         _ => Err(Stop::usage("`internal` is not for people")),
     }
 }
-
 
 /// `probe URL`: one check that no configuration names, once.
 pub(super) fn probe_once(request: &ProbeRequest) -> Result<ProbeDoc, Stop> {

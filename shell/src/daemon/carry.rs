@@ -9,6 +9,7 @@ use super::http::{Ask, EventsAsk};
 use super::rights::Peer;
 use super::work::Then;
 use super::{DAEMON_END, DAEMON_JOURNAL, DAEMON_WATCHDOG, Daemon};
+use crate::clock::Look;
 use crate::journal::{HostBudget, Note};
 use crate::message::{self, Debug, host};
 use crate::reactor::{Notice, Ready, Room, Token};
@@ -17,8 +18,6 @@ use crate::report::time::Moment;
 
 /// A stop that hangs does not keep the daemon longer than this beyond the services' own limits.
 const END_SLACK: Span = Span::from_secs(5);
-/// The journal is looked after at least this often while something waits in it.
-const HOUSEKEEPING: Span = Span::from_secs(1);
 
 impl Daemon {
     pub(super) fn signals_ready(&mut self) {
@@ -182,14 +181,6 @@ impl Daemon {
         Reply { exit: 0, lines: vec![text] }
     }
 
-    /// Timers that go on for as long as the daemon does.
-    pub(super) fn arm_housekeeping(&mut self) {
-        let now = self.now;
-        let journal = Token::new(Room::Daemon, DAEMON_JOURNAL, 0);
-        self.reactor.timers.arm(journal, now.after(HOUSEKEEPING));
-        self.feed_supervisor();
-    }
-
     /// The supervisor's watchdog is fed from the loop, and from nowhere else.
     pub(super) fn feed_supervisor(&mut self) {
         if let Some(period) = self.supervisor.watchdog() {
@@ -226,6 +217,22 @@ impl Daemon {
             self.journal.compact(now, machines);
         }
         self.tell_journal();
+        if let Some(at) = self.journal.poll_timeout() {
+            if self.journal_armed.is_none_or(|armed| at < armed) {
+                self.journal_armed = Some(at);
+                self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_JOURNAL, 0), at);
+            }
+        }
+    }
+
+    /// What was noticed about the clocks: only what is shown depends on it.
+    pub(super) fn note_look(&mut self, look: &Look) {
+        if let Some(anchor) = look.anchor {
+            self.journal.note(anchor.at, Note::Wall { wall_ms: anchor.wall_ms });
+        }
+        if let Some(ms) = look.stepped_ms {
+            self.say_host(message::Event::ClockStepped, host::clock_stepped(ms));
+        }
     }
 
     /// How long what is being done has taken.

@@ -155,9 +155,8 @@ impl Daemon {
     fn no_address(&mut self, id: ProbeId) {
         let cause = Cause::of_check(id.check, Phase::Resolve, 0);
         let state = self.watches[id.service as usize].checks.get(usize::from(id.check));
-        let said = state.is_some_and(|state| {
-            matches!(state.result, Some(ProbeResult::CannotMeasure(_)))
-        });
+        let said =
+            state.is_some_and(|state| matches!(state.result, Some(ProbeResult::CannotMeasure(_))));
         if !said {
             self.tell_no_address(id.service as usize);
         }

@@ -108,6 +108,8 @@ pub struct Daemon {
     supervisor: Supervisor,
     /// The run before was in this boot of the machine.
     same_boot: bool,
+    /// When the journal's timer is armed for.
+    journal_armed: Option<Instant>,
     /// Since when the journal cannot be written, as far as it was told.
     journal_failing: Option<Instant>,
     /// End once nothing is under watch any more.
@@ -134,16 +136,19 @@ impl Daemon {
         let limit = due.map(|due| Duration::from_millis(due.since(before)));
         let mut ready = std::mem::take(&mut self.ready);
         self.reactor.wait(limit, &mut ready)?;
-        let woken = self.clock.now();
-        let slept = due.map_or(0, |due| woken.since(due.max(before)));
+        let look = self.clock.look();
+        let woken = look.now;
+        let late = due.map_or(0, |due| woken.since(due.max(before)));
+        let slept = late.max(look.slept_ms.unwrap_or(0));
         // What arrived while we did not run is taken as if we had: it was there in time.
-        self.now = if slept > SLEPT_MS { due.unwrap_or(woken).max(before) } else { woken };
+        self.now = if late > SLEPT_MS { due.unwrap_or(woken).max(before) } else { woken };
         for ready in &ready {
             self.dispatch(*ready);
         }
         self.ready = ready;
         self.take_answers();
         self.now = woken;
+        self.note_look(&look);
         if slept > SLEPT_MS {
             self.void_probes(slept);
         }
@@ -187,7 +192,7 @@ impl Daemon {
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),
-                DAEMON_JOURNAL => self.arm_housekeeping(),
+                DAEMON_JOURNAL => self.journal_armed = None,
                 DAEMON_WATCHDOG => self.feed_supervisor(),
                 DAEMON_END => self.end_is_late(),
                 _ => {}

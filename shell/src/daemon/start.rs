@@ -142,6 +142,7 @@ impl Daemon {
             answers: Vec::new(),
             supervisor: Supervisor::from_env(),
             journal_failing: None,
+            journal_armed: None,
             same_boot: previous
                 .is_some_and(|previous| previous.boot.is_some() && previous.boot == boot),
             until_given_over: options.until_given_over,
@@ -224,7 +225,7 @@ impl Daemon {
         for service in 0..self.shown() {
             self.settle_need(service);
         }
-        self.arm_housekeeping();
+        self.feed_supervisor();
         self.supervisor.ready(&self.one_line());
     }
 

@@ -218,6 +218,8 @@ catalogue! {
     /// We did not run for a while (suspend, a stop signal, overload): probes in flight count
     /// nothing.
     Slept "slept" Warning 0xd25e71162760469582278b168fa54908;
+    /// The wall clock was set. Times on screens follow it; nothing that is decided does.
+    ClockStepped "clock_stepped" Notice 0x5b0d1c3e9f6a47d28c4e7a1b2f3d6c90;
     /// The monotonic clock went back, which it should not; decisions were made as at the latest
     /// time seen.
     ClockWentBack "clock_went_back" Warning 0x6b2fac9309b749aa8bab566994df2608;

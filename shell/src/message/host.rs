@@ -83,6 +83,14 @@ pub fn journal_well(after_ms: u64) -> String {
     format!("journal is written again after {}", span::compact(after_ms))
 }
 
+/// `the wall clock was set by -3600.0 s; no verdict depends on it`
+#[must_use]
+pub fn clock_stepped(ms: i64) -> String {
+    let sign = if ms < 0 { '-' } else { '+' };
+    let by = span::seconds(ms.unsigned_abs());
+    format!("the wall clock was set by {sign}{by}; no verdict depends on it")
+}
+
 /// `did not run for 4.2 s: 3 probes count nothing`
 #[must_use]
 pub fn slept(ms: u64, void: u32) -> String {
