@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::errno::Errno;
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
@@ -45,7 +46,8 @@ pub struct Children {
     /// The kernel spares us when memory is short; our children must not have that from us.
     spared: bool,
     environment: Environment,
-    next: Instance,
+    /// The mark of a run, but for its number.
+    mark: Instance,
 }
 
 impl Children {
@@ -76,7 +78,7 @@ impl Children {
             spare: None,
             spared: score.starts_with('-'),
             environment: Environment::inherited(),
-            next: Instance { monitor: me, since, number: 0 },
+            mark: Instance { monitor: me, since, number: 0 },
         })
     }
 
@@ -97,9 +99,9 @@ impl Children {
 
     /// The mark of the next run.
     pub fn instance(&mut self) -> Instance {
-        let instance = self.next;
-        self.next = instance.next();
-        instance
+        // Of the process, as the mark says, and not of this value.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Instance { number: NEXT.fetch_add(1, Ordering::Relaxed), ..self.mark }
     }
 
     /// Runs `program` as the run `instance`, in a session of its own. It is owned: whoever gets

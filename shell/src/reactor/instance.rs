@@ -24,12 +24,6 @@ impl Instance {
     /// The name of the variable.
     pub const VARIABLE: &str = "GIVEOVER_INSTANCE";
 
-    /// The run after this one.
-    #[must_use]
-    pub const fn next(self) -> Self {
-        Self { number: self.number.wrapping_add(1), ..self }
-    }
-
     /// As it stands in an environment.
     #[must_use]
     pub fn variable(&self) -> CString {

@@ -198,18 +198,19 @@ impl Tree {
     }
 
     fn is_claimed(&self, pid: u32, stat: &Stat, orphan: bool) -> bool {
-        if self.sessions.contains(&stat.session) {
-            return true;
-        }
+        let in_session = self.sessions.contains(&stat.session);
         match procfs::mark(pid) {
-            Mark::None => false,
-            Mark::Overwritten => {
-                orphan
-                    && stat.start >= self.since
-                    && self.program.is_some()
-                    && procfs::program(pid) == self.program
-            }
+            // Also in a session whose number has come to it after us.
             mark @ Mark::Instance(_) => self.is_mark(mark),
+            Mark::None => in_session,
+            Mark::Overwritten => {
+                let same_program = || {
+                    self.program.is_some()
+                        && stat.start >= self.since
+                        && procfs::program(pid) == self.program
+                };
+                in_session || orphan && same_program()
+            }
         }
     }
 

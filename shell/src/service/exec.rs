@@ -111,11 +111,16 @@ impl Failure {
         Self { errno: 0, words }
     }
 
+    fn line(&self) -> String {
+        format!("{} {}", self.errno, self.words)
+    }
+
     /// Reads what the step wrote. Nothing written is success.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(bytes);
-        let (errno, words) = text.split_once(' ')?;
-        Some(Self { errno: errno.parse().ok()?, words: words.to_owned() })
+        let (errno, words) = text.split_once(' ').unwrap_or(("0", &text));
+        let errno = errno.parse().unwrap_or(0);
+        (!text.is_empty()).then(|| Self { errno, words: words.to_owned() })
     }
 }
 
@@ -128,8 +133,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(task) => become_service(&task),
         None => Failure::plain(format!("{VERB} is not for people")),
     };
-    // If nobody reads it, nobody waits for it.
-    let _ = write!(reason, "{} {}", failure.errno, failure.words);
+    // In one piece: it is read as soon as there is any of it. If nobody reads it, nobody waits
+    // for it.
+    let _ = reason.write_all(failure.line().as_bytes());
     ExitCode::from(FAILED)
 }
 
@@ -170,9 +176,10 @@ fn set_up(task: &Task) -> Result<Command, Failure> {
     }
     let name = task.argv.first().map(OsString::as_os_str).unwrap_or_default();
     let program = CString::new(name.as_bytes()).unwrap_or_default();
+    let shown = name.to_string_lossy();
     let path = std::env::var_os("PATH");
     let place = locate(&program, path.as_deref())
-        .map_err(|errno| Failure::new(format!("cannot run {}", name.display()), errno))?;
+        .map_err(|errno| Failure::new(format!("cannot run {shown}"), errno))?;
     let mut command = Command::new(OsStr::from_bytes(place.as_bytes()));
     command.arg0(name).args(task.argv.iter().skip(1));
     if let Some(user) = user {
@@ -278,8 +285,7 @@ mod tests {
     #[test]
     fn a_reason_survives_the_pipe() {
         let failure = Failure::new("cannot enter /x", Errno::EACCES);
-        let text = format!("{} {}", failure.errno, failure.words);
-        assert_eq!(Failure::read(text.as_bytes()), Some(failure));
+        assert_eq!(Failure::read(failure.line().as_bytes()), Some(failure));
         assert_eq!(Failure::read(b""), None);
         assert_eq!(
             find_user("no-such-user-here").unwrap_err().words,

@@ -3,61 +3,34 @@
 //! Nothing here waits, counts or decides. A start or stop is asked for, the loop brings what
 //! the kernel has to say, and [`Services::event`] tells how it went.
 
+mod asking;
 mod event;
 pub mod exec;
+mod host;
 mod identity;
+mod keeper;
+pub mod notify;
 mod output;
 mod process;
+mod show;
 mod strays;
+mod systemctl;
+mod unit;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 
-use giveover_core::time::{Instant, Span};
+use giveover_core::time::Instant;
 
 pub use event::{Event, Trouble, death};
+pub use host::Host;
 pub use identity::Identity;
 
 use crate::config::plan::{Run, ServicePlan};
-use crate::reactor::{BadProgram, Cgroups, Done, Environment, Reactor, Room, Runner, Token};
+use crate::reactor::{BadProgram, Reactor, Room, Runner, Token};
+use keeper::{Context, Keeper, Method, Purpose};
 use process::Process;
 use strays::Strays;
-
-/// What services find on this host.
-#[derive(Clone, Debug)]
-pub struct Host {
-    /// A program that has the verb [`exec::VERB`]: ours.
-    pub helper: String,
-    /// The socket of the journal's stream.
-    pub journal: Option<PathBuf>,
-    /// Where we may make control groups.
-    pub cgroups: Option<Cgroups>,
-    /// The command that speaks to systemd, less its arguments.
-    pub systemctl: Vec<String>,
-    /// How often systemd is asked how its units are.
-    pub poll: Span,
-    /// This node's name, for `$NODE`.
-    pub node: String,
-    /// Tells the services of this configuration from those of others: its state directory.
-    pub state: String,
-}
-
-impl Host {
-    /// What there is.
-    #[must_use]
-    pub fn detect(node: &str, state: &str) -> Self {
-        let journal = PathBuf::from("/run/systemd/journal/stdout");
-        Self {
-            helper: "/proc/self/exe".to_owned(),
-            journal: journal.exists().then_some(journal),
-            cgroups: Cgroups::delegated(),
-            systemctl: vec!["systemctl".to_owned()],
-            poll: Span::from_secs(5),
-            node: node.to_owned(),
-            state: state.to_owned(),
-        }
-    }
-}
+use unit::Unit;
 
 /// What became of a service that ran under an earlier monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,73 +48,6 @@ pub enum Adoption {
     NotOurs,
 }
 
-/// Runs one service. Every call returns at once.
-trait Keeper {
-    /// Finds out what is there, and says so.
-    fn begin(&mut self, context: &mut Context<'_>);
-    fn adopt(&mut self, identity: &Identity, context: &mut Context<'_>) -> Adoption;
-    fn start(&mut self, context: &mut Context<'_>);
-    fn stop(&mut self, context: &mut Context<'_>);
-    /// A source of it is ready, or its timer is due. It looks for itself what has changed.
-    fn wake(&mut self, context: &mut Context<'_>);
-    /// A command it had started is over.
-    fn done(&mut self, done: Done<Method>, context: &mut Context<'_>);
-    /// Whether it can take over what `run` says.
-    fn runs(&self, run: &Run) -> bool;
-    /// Its main process.
-    fn pid(&self) -> Option<u32>;
-    /// Whether it runs; `None` if that is not known.
-    fn is_running(&self) -> Option<bool>;
-    fn identity(&self) -> Option<Identity>;
-    /// The plan has changed, the service has not: what runs goes on as it was started.
-    fn replan(
-        &mut self,
-        plan: &ServicePlan,
-        host: &Host,
-        environment: &Environment,
-    ) -> Result<(), BadProgram>;
-    /// Watches nothing any more. The service runs on.
-    fn leave(&mut self, context: &mut Context<'_>);
-}
-
-/// A command of a service: whose, and what for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Method {
-    slot: u32,
-    purpose: Purpose,
-}
-
-/// What a command of a service is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    /// The stop method of a process.
-    Stop,
-}
-
-/// What a keeper works with while it is called.
-struct Context<'a> {
-    reactor: &'a mut Reactor,
-    methods: &'a mut Runner<Method>,
-    host: &'a Host,
-    events: &'a mut VecDeque<(u32, Event)>,
-    strays: &'a mut Strays,
-    service: u32,
-    slot: u32,
-    /// Names its sources and its timer.
-    token: Token,
-    now: Instant,
-}
-
-impl Context<'_> {
-    fn say(&mut self, event: Event) {
-        self.events.push_back((self.service, event));
-    }
-
-    fn after(&self, ms: u64) -> Instant {
-        self.now.after(Span::from_millis(u32::try_from(ms).unwrap_or(u32::MAX)))
-    }
-}
-
 /// All services. Those nobody runs are not among them.
 pub struct Services {
     host: Host,
@@ -149,6 +55,8 @@ pub struct Services {
     methods: Runner<Method>,
     events: VecDeque<(u32, Event)>,
     strays: Strays,
+    /// Which services systemd is being asked about: place and generation.
+    asking: Vec<(u32, u32)>,
 }
 
 struct Entry {
@@ -168,6 +76,7 @@ impl Services {
             entries: Vec::new(),
             methods: Runner::new(Room::Method),
             events: VecDeque::new(),
+            asking: Vec::new(),
         }
     }
 
@@ -195,7 +104,7 @@ impl Services {
             Run::Process(process) => {
                 Some(Box::new(Process::new(plan, process, &self.host, &environment)?))
             }
-            Run::Unit(_) => None,
+            Run::Unit(name) => Some(Box::new(Unit::new(plan, name, &self.host, &environment)?)),
         };
         self.remove(reactor, service, now);
         if let Some(keeper) = keeper {
@@ -331,11 +240,20 @@ impl Services {
         }
     }
 
-    /// Tells the keepers of commands that are over.
+    /// Tells the keepers of commands that are over, and asks systemd what they want to know.
     fn finish(&mut self, reactor: &mut Reactor, now: Instant) {
-        while let Some(done) = self.methods.done() {
-            let slot = done.key.slot;
-            self.with(reactor, slot, now, |keeper, context| keeper.done(done, context));
+        loop {
+            while let Some(done) = self.methods.done() {
+                let slot = done.key.slot;
+                if done.key.purpose == Purpose::Show {
+                    self.show(reactor, &done, now);
+                } else {
+                    self.with(reactor, slot, now, |keeper, context| keeper.done(done, context));
+                }
+            }
+            if !self.asking.is_empty() || !self.ask(reactor, now) {
+                return;
+            }
         }
     }
 

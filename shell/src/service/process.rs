@@ -1,29 +1,23 @@
 //! A service that is a process of ours: started, held, heard when it ends.
 
+mod spec;
+mod start;
 mod stop;
 
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
-use giveover_core::time::{Instant, Span};
-use mio::Interest;
+use giveover_core::failure::Cause;
+use giveover_core::time::Instant;
 use mio::unix::SourceFd;
 use nix::errno::Errno;
-use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::Signal;
 
-use super::exec::{self, Failure};
-use super::output::Output;
-use super::strays::STATE;
-use super::{Adoption, Context, Event, Host, Identity, Keeper, Method, Trouble};
-use crate::config::dollar::{Values, expand_all};
-use crate::config::plan::{ProcessPlan, Run, ServicePlan, StopMethod};
+use super::keeper::{Context, Keeper, Method};
+use super::{Adoption, Event, Host, Identity, Trouble};
+use crate::config::plan::{ProcessPlan, Run, ServicePlan};
 use crate::reactor::{
-    BadProgram, Cgroup, Child, Done, Environment, Exit, Instance, Look, Member, Program, Reactor,
-    SpawnError, Stdio, Timer, Tree, procfs,
+    BadProgram, Child, Done, Environment, Exit, Look, Member, Reactor, Timer, Tree, procfs,
 };
-use giveover_core::failure::Cause;
+use spec::Spec;
 use stop::Stopping;
 
 /// The keeper of a service that is a process of ours.
@@ -33,24 +27,6 @@ pub(super) struct Process {
     /// What is known of the processes of the last start, until they are proven gone.
     tree: Option<Tree>,
     timer: Option<Timer>,
-}
-
-/// How it is started and stopped, made ready.
-struct Spec {
-    name: Box<str>,
-    program: Program,
-    /// The program is a copy of ours that sets itself up and becomes the service.
-    helped: bool,
-    cgroup: Option<Cgroup>,
-    forks: bool,
-    stop: Stop,
-    start_timeout: Span,
-    stop_timeout: Span,
-}
-
-enum Stop {
-    Signal(Signal),
-    Command(Program),
 }
 
 enum State {
@@ -68,54 +44,6 @@ enum State {
     Unheld,
     /// It is being stopped, or could not be.
     Stopping(Stopping),
-}
-
-impl Spec {
-    fn new(
-        plan: &ServicePlan,
-        process: &ProcessPlan,
-        host: &Host,
-        environment: &Environment,
-    ) -> Result<Self, BadProgram> {
-        let values =
-            Values { service: Some(&plan.name), node: Some(&host.node), ..Values::default() };
-        let environment = environment.with(&values.environment())?.with(&process.env)?;
-        // Only what becomes the service is to be taken for it.
-        let marked = environment.with(&[(STATE, host.state.as_str())])?;
-        let argv = expand_all(&process.start, &values)?;
-        let cgroup = host.cgroups.as_ref().and_then(|groups| groups.group(&plan.name).ok());
-        let helped = process.user.is_some()
-            || process.group.is_some()
-            || process.dir.is_some()
-            || cgroup.is_some();
-        // Not even a copy of ours may take nothing for a program.
-        let plain = Program::new(&argv, &marked)?;
-        let program = if helped {
-            let words = exec::words(&host.helper, process, cgroup.as_ref(), &argv);
-            Program::new(&words, &marked)?
-        } else {
-            plain
-        };
-        let stop = match &process.stop {
-            StopMethod::Signal(number) => {
-                Stop::Signal(Signal::from_named_raw(*number).unwrap_or(Signal::TERM))
-            }
-            StopMethod::Command(argv) => {
-                Stop::Command(Program::new(&expand_all(argv, &values)?, &environment)?)
-            }
-        };
-        let limits = plan.policy.limits();
-        Ok(Self {
-            name: plan.name.clone(),
-            program,
-            helped,
-            cgroup,
-            forks: process.forks,
-            stop,
-            start_timeout: limits.start_timeout,
-            stop_timeout: limits.stop_timeout,
-        })
-    }
 }
 
 impl Process {
@@ -142,160 +70,6 @@ impl Process {
         if let Some(timer) = self.timer.take() {
             context.reactor.timers.disarm(timer);
         }
-    }
-
-    /// Tries to start it, once.
-    fn attempt(&mut self, context: &mut Context<'_>, until: Instant) {
-        let instance = context.reactor.children.instance();
-        match self.spawn(context, instance) {
-            Ok((child, reason)) => {
-                let mut tree = Tree::new(instance).within(self.spec.cgroup.clone());
-                tree.root(child.pid());
-                self.tree = Some(tree);
-                self.arm(context, until);
-                match reason {
-                    Some(reason) => self.state = State::SettingUp { child, reason, until },
-                    None => self.is_set_up(context, child, until),
-                }
-            }
-            Err(SpawnError::Lack(_)) if context.now < until => {
-                self.state = State::Lacking { until };
-                let again = context.after(LACK_AGAIN).min(until);
-                self.arm(context, again);
-            }
-            Err(error) => {
-                let name = self.spec.program.name().to_string_lossy().into_owned();
-                let words = format!("cannot run {name}: {error}");
-                self.fail(context, None, Trouble::start(error.code(), words));
-            }
-        }
-    }
-
-    /// Makes the process, watched; with the pipe on which a copy of ours says what went wrong.
-    fn spawn(
-        &mut self,
-        context: &mut Context<'_>,
-        instance: Instance,
-    ) -> Result<(Child, Option<OwnedFd>), SpawnError> {
-        let output = Output::of(&self.spec.name, context.host.journal.as_deref());
-        let pipe = if self.spec.helped { Some(reason_pipe().map_err(lack)?) } else { None };
-        let input = pipe.as_ref().map(|(_, writer)| writer.as_fd());
-        let stdio = Stdio { input, output: Some(output.as_fd()) };
-        let reactor = &mut *context.reactor;
-        let child = reactor.children.spawn(&mut self.spec.program, instance, stdio)?;
-        let reason = pipe.map(|(reader, _)| reader);
-        let watched = child.watch(reactor, context.token).and_then(|()| match &reason {
-            Some(reason) => {
-                let number = reason.as_raw_fd();
-                reactor.add(&mut SourceFd(&number), context.token, Interest::READABLE)
-            }
-            None => Ok(()),
-        });
-        match watched {
-            Ok(()) => Ok((child, reason)),
-            Err(error) => {
-                let _ = child.signal(Signal::KILL);
-                let_go(reactor, child);
-                Err(lack(error))
-            }
-        }
-    }
-
-    /// A copy of ours sets itself up, has become the service, or could not.
-    fn set_up(&mut self, context: &mut Context<'_>, child: Child, reason: OwnedFd, until: Instant) {
-        let mut text = [0; 1024];
-        let length = match rustix::io::read(&reason, &mut text) {
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) if context.now < until => {
-                self.state = State::SettingUp { child, reason, until };
-                return;
-            }
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => None,
-            Ok(length) => Some(length),
-            Err(_) => Some(0),
-        };
-        context.reactor.remove(&mut SourceFd(&reason.as_raw_fd()));
-        let said = length.and_then(|length| Failure::read(text.get(..length)?));
-        match (length, said) {
-            (None, _) => self.fail(context, Some(child), too_late()),
-            (Some(_), Some(Failure { errno, words })) => {
-                let code = if errno == 0 { exec::FAILED.into() } else { Cause::ERRNO + errno };
-                self.fail(context, Some(child), Trouble::start(code, words));
-            }
-            (Some(_), None) => {
-                if let Some(tree) = &mut self.tree {
-                    // From now on it runs another program.
-                    tree.root(child.pid());
-                }
-                self.is_set_up(context, child, until);
-                // Its end may have been heard before this.
-                self.wake(context);
-            }
-        }
-    }
-
-    /// The program that was written runs.
-    fn is_set_up(&mut self, context: &mut Context<'_>, child: Child, until: Instant) {
-        if self.spec.forks {
-            self.state = State::Forking { child, until };
-        } else {
-            self.has_started(context, child);
-        }
-    }
-
-    fn has_started(&mut self, context: &mut Context<'_>, main: Child) {
-        self.disarm(context);
-        self.state = State::Up { main };
-        context.say(Event::Started { pid: self.pid(), identity: self.identity() });
-    }
-
-    /// The command that starts it runs, or has ended: what it left is the service.
-    fn forked(&mut self, context: &mut Context<'_>, child: Child, until: Instant) {
-        let children = &context.reactor.children;
-        if children.look(&child) == Look::Running {
-            if context.now < until {
-                self.state = State::Forking { child, until };
-            } else {
-                self.fail(context, Some(child), too_late());
-            }
-            return;
-        }
-        // While it is not reaped nothing else can have its number, or its session's.
-        let start = procfs::stat(child.pid()).map_or(0, |stat| stat.start);
-        let left = self.tree.as_ref().map(|tree| tree.left_since(children, start));
-        for member in left.unwrap_or_default() {
-            self.tree.iter_mut().for_each(|tree| tree.root(member.pid));
-        }
-        let exit = let_go(context.reactor, child);
-        if exit != Some(Exit::Status(0)) {
-            let code = exit.map_or(Cause::UNKNOWN, Exit::code);
-            let how = exit.map_or_else(|| "nobody knows how it ended".into(), |e| e.to_string());
-            self.fail(context, None, Trouble::start(code, format!("the start command: {how}")));
-            return;
-        }
-        match self.next_main(context) {
-            Next::Main(main) => self.has_started(context, main),
-            Next::Lack => {
-                self.unheld(context);
-                context.say(Event::Started { pid: None, identity: None });
-            }
-            Next::Nobody => {
-                context.say(Event::Started { pid: None, identity: None });
-                self.has_died(context, None, None);
-            }
-        }
-    }
-
-    /// A start has failed. Nothing of it is to run on.
-    fn fail(&mut self, context: &mut Context<'_>, child: Option<Child>, trouble: Trouble) {
-        if let Some(tree) = &self.tree {
-            tree.kill(&context.reactor.children);
-        }
-        if let Some(child) = child {
-            let_go(context.reactor, child);
-        }
-        self.disarm(context);
-        self.state = State::Down;
-        context.say(Event::StartFailed(trouble));
     }
 
     /// Looks whether it still runs.
@@ -382,20 +156,6 @@ fn main_of(members: &[Member]) -> Option<Member> {
         members.iter().any(|other| Some(other.pid) == parent)
     };
     members.iter().find(|member| !made(member)).or(members.first()).copied()
-}
-
-fn too_late() -> Trouble {
-    Trouble::start(Cause::TIMED_OUT, "not started within start_timeout")
-}
-
-fn reason_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
-    fcntl_setfl(&reader, OFlags::NONBLOCK)?;
-    Ok((reader, writer))
-}
-
-fn lack(error: io::Error) -> SpawnError {
-    SpawnError::Lack(error.raw_os_error().map_or(Errno::ENOMEM, Errno::from_raw))
 }
 
 /// Watches a process no more, and reaps it if it is ours and dead.

@@ -50,7 +50,7 @@ fn look(state: &str) -> Vec<(Box<str>, Identity)> {
         let monitor = Member { start: instance.since, pid: instance.monitor };
         let start = Member::of(pid)?.start;
         // One whose monitor lives is that one's.
-        (!monitor.is_running()).then(|| (service, Identity { boot, pid, start, instance }))
+        (!monitor.is_running()).then_some((service, Identity { boot, pid, start, instance }))
     });
     each.collect()
 }

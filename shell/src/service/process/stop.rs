@@ -4,8 +4,10 @@ use giveover_core::failure::Cause;
 use giveover_core::time::Instant;
 use rustix::process::Signal;
 
-use super::super::{Context, Event, Method, Purpose, Trouble};
-use super::{Process, State, Stop, let_go};
+use super::super::keeper::{Context, Method, Purpose};
+use super::super::{Event, Trouble};
+use super::spec::Stop;
+use super::{Process, State, let_go};
 use crate::reactor::{Child, Done, End, Exit, Keep, Look, Member, Order, Run};
 
 /// A stop under way, or one that has failed.

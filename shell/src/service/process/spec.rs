@@ -1,0 +1,76 @@
+//! How a process of ours is started and stopped, made ready.
+
+use giveover_core::time::Span;
+use rustix::process::Signal;
+
+use super::super::strays::STATE;
+use super::super::{Host, exec};
+use crate::config::dollar::{Values, expand_all};
+use crate::config::plan::{ProcessPlan, ServicePlan, StopMethod};
+use crate::reactor::{BadProgram, Cgroup, Environment, Program};
+
+/// How it is started and stopped, made ready.
+pub(super) struct Spec {
+    pub(super) name: Box<str>,
+    pub(super) program: Program,
+    /// The program is a copy of ours that sets itself up and becomes the service.
+    pub(super) helped: bool,
+    pub(super) cgroup: Option<Cgroup>,
+    pub(super) forks: bool,
+    pub(super) stop: Stop,
+    pub(super) start_timeout: Span,
+    pub(super) stop_timeout: Span,
+}
+
+pub(super) enum Stop {
+    Signal(Signal),
+    Command(Program),
+}
+
+impl Spec {
+    pub(super) fn new(
+        plan: &ServicePlan,
+        process: &ProcessPlan,
+        host: &Host,
+        environment: &Environment,
+    ) -> Result<Self, BadProgram> {
+        let values =
+            Values { service: Some(&plan.name), node: Some(&host.node), ..Values::default() };
+        let environment = environment.with(&values.environment())?.with(&process.env)?;
+        // Only what becomes the service is to be taken for it.
+        let marked = environment.with(&[(STATE, host.state.as_str())])?;
+        let argv = expand_all(&process.start, &values)?;
+        let cgroup = host.cgroups.as_ref().and_then(|groups| groups.group(&plan.name).ok());
+        let helped = process.user.is_some()
+            || process.group.is_some()
+            || process.dir.is_some()
+            || cgroup.is_some();
+        // Not even a copy of ours may take nothing for a program.
+        let plain = Program::new(&argv, &marked)?;
+        let program = if helped {
+            let words = exec::words(&host.helper, process, cgroup.as_ref(), &argv);
+            Program::new(&words, &marked)?
+        } else {
+            plain
+        };
+        let stop = match &process.stop {
+            StopMethod::Signal(number) => {
+                Stop::Signal(Signal::from_named_raw(*number).unwrap_or(Signal::TERM))
+            }
+            StopMethod::Command(argv) => {
+                Stop::Command(Program::new(&expand_all(argv, &values)?, &environment)?)
+            }
+        };
+        let limits = plan.policy.limits();
+        Ok(Self {
+            name: plan.name.clone(),
+            program,
+            helped,
+            cgroup,
+            forks: process.forks,
+            stop,
+            start_timeout: limits.start_timeout,
+            stop_timeout: limits.stop_timeout,
+        })
+    }
+}
