@@ -263,3 +263,38 @@ fn errors_have_their_exit_statuses() {
     let output = daemon.cli(&["status"]);
     assert_eq!(output.status.code(), Some(4), "{}", text_of(&output));
 }
+
+/// What a foreign process monitor may say, and how one drills. // req 1.5 1.6
+#[test]
+fn reports_from_outside_count_like_probes_and_deaths() {
+    let (daemon, _) = puppet("");
+    daemon.wait_status("web", "ok");
+    let _ = daemon.ok(&["notify", "web", "failed", "40"]);
+    let failure = daemon.wait_event("web", "failure");
+    assert_eq!(failure["weight"], 40, "{failure}");
+    daemon.wait_status("web", "ok");
+    let _ = daemon.ok(&["notify", "web", "died", "3"]);
+    daemon.wait_event("web", "restarted");
+    daemon.wait_status("web", "ok");
+    assert_eq!((&daemon.service("web")["restarts"], starts(&daemon)), (&1.into(), 2));
+    let nobody = daemon.cli(&["notify", "nobody", "ok"]);
+    assert_eq!(nobody.status.code(), Some(5), "{}", text_of(&nobody));
+}
+
+/// `probe SERVICE` runs the configured checks once and counts nothing.
+#[test]
+fn a_probe_by_hand_counts_nothing() {
+    let (daemon, port) = puppet("");
+    daemon.wait_status("web", "ok");
+    let _ = daemon.ok(&["hold", "web"]);
+    mood(&daemon, "503");
+    daemon.wait_status("web", "degraded");
+    let probed = daemon.cli(&["probe", "web"]);
+    assert_eq!(probed.status.code(), Some(1), "partial: {}", text_of(&probed));
+    assert!(text_of(&probed).contains("503"), "{}", text_of(&probed));
+    let url = daemon.cli(&["probe", &format!("http://127.0.0.1:{port}/"), "-v"]);
+    assert_eq!(url.status.code(), Some(1), "{}", text_of(&url));
+    assert_eq!(daemon.service("web")["failure_sum"], 0);
+    let unknown = daemon.cli(&["probe", "web/nothing"]);
+    assert_eq!(unknown.status.code(), Some(3), "{}", text_of(&unknown));
+}

@@ -16,6 +16,7 @@ mod operator;
 mod process;
 mod recover;
 mod reload;
+mod reports;
 mod rights;
 mod run;
 mod sdnotify;
@@ -49,6 +50,7 @@ use crate::journal::Journal;
 use crate::reactor::{Reactor, Ready, Room, Signals, Token};
 use crate::report::log::Log;
 use crate::service::Services;
+use crate::service::notify::Notify;
 
 pub use start::{Options, SYSTEM_FILE, exit, run};
 
@@ -75,6 +77,8 @@ pub struct Daemon {
     log: Log,
     events: Events,
     control: Control,
+    /// The socket reports come in on; without it everything else goes on.
+    notify: Option<Notify>,
     signals: Signals,
     rights: Rights,
     plan: Plan,
@@ -171,7 +175,7 @@ impl Daemon {
             Room::Service => self.service_ready(ready),
             Room::Control => self.control_ready(ready),
             Room::Method => self.service_ready(ready),
-            Room::Notify => {}
+            Room::Notify => self.notify_ready(),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }

@@ -26,6 +26,7 @@ use crate::message::{self, Debug, host};
 use crate::reactor::{Reactor, Room, Signals, Token};
 use crate::report::log::Log;
 use crate::report::paint::Paint;
+use crate::service::notify::Notify;
 use crate::service::{Host, Services};
 
 /// What `giveover run` was told.
@@ -107,6 +108,8 @@ impl Daemon {
         let signals =
             Signals::new(&reactor, Token::new(Room::Daemon, DAEMON_SIGNALS, 0)).map_err(bug)?;
         let control = bind(&reactor, &options.socket)?;
+        let path = options.socket.with_file_name("notify.sock");
+        let notify = Notify::new(&reactor, Token::new(Room::Notify, 0, 0), &path, 0o660).ok();
         let (rights, unknown) = Rights::new(&plan.control);
         let shown = plan.services.len();
         add_trusted(&mut plan);
@@ -120,6 +123,7 @@ impl Daemon {
             events: Events::default(),
             control,
             signals,
+            notify,
             rights,
             has_needs: plan.services.iter().any(|service| !service.needs.is_empty()),
             shown,
