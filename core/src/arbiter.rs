@@ -268,6 +268,7 @@ mod tests {
         assert_eq!(ask(&mut arbiter, C, &three, 3700), Answer::Granted(A));
     }
 
+    // req 1.33 1.34
     #[test]
     fn every_denial_has_its_reason() {
         let mut arbiter = Arbiter::<4>::new(Span::from_secs(3600));

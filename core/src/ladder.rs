@@ -227,6 +227,7 @@ mod tests {
     }
 
     /// Two addresses or checks that fail in one cycle are one failure.
+    // req 0.25 1.21
     #[test]
     fn a_cycle_has_the_heaviest_verdict_of_its_checks() {
         let ladder = beside(3, Combine::Heaviest);

@@ -53,7 +53,8 @@ mod tests {
     use crate::weight::Weight;
 
     /// Every weight, every number of restarts up to one past the count, every mode, every
-    /// destination. // req 1.28 1.30 0.53 0.55
+    /// destination.
+    // req 1.28 1.30 0.53 0.55
     #[test]
     fn the_decision_is_the_table_for_every_small_case() {
         for mode in FailoverMode::ALL {

@@ -5,7 +5,8 @@ use giveover_core::policy::{Destination, FailoverMode, Limits, Scope};
 
 use crate::script::*;
 
-/// R1. // req 1.18 1.19
+/// R1.
+// req 1.18 1.19
 #[test]
 fn healthy_is_ok_and_ages_the_failures_but_clears_none() {
     let mut script = Script::new(PLAIN);
@@ -20,7 +21,8 @@ fn healthy_is_ok_and_ages_the_failures_but_clears_none() {
     assert_eq!(script.monitor.message().text(), "Service is online");
 }
 
-/// R2. // req 0.52 0.56 1.22 1.24 1.26
+/// R2.
+// req 0.52 0.56 1.21 1.22 1.24 1.26
 #[test]
 fn below_100_nothing_is_done_and_the_sum_is_kept() {
     let mut script = Script::new(PLAIN);
@@ -32,7 +34,8 @@ fn below_100_nothing_is_done_and_the_sum_is_kept() {
     script.at(90_000, Probe(1), "restart");
 }
 
-/// R3. // req 1.27
+/// R3.
+// req 1.27
 #[test]
 fn more_than_100_is_one_failure_and_nothing_is_carried_over() {
     let mut script = Script::new(PLAIN);
@@ -43,7 +46,8 @@ fn more_than_100_is_one_failure_and_nothing_is_carried_over() {
     assert_eq!((evidence.count(), sum), (2, 199));
 }
 
-/// R4. // req 0.53 0.57 1.28 1.29
+/// R4.
+// req 0.53 1.28 1.29
 #[test]
 fn a_restart_is_charged_and_the_failures_are_emptied_when_it_is_decided() {
     let mut script = Script::new(PLAIN);
@@ -52,6 +56,19 @@ fn a_restart_is_charged_and_the_failures_are_emptied_when_it_is_decided() {
     script.at(200_000, Started, "");
     script.counts(300_000, 0, 1);
     script.counts(300_001, 0, 0);
+}
+
+/// R4, R2: a half is kept and not acted on, the second makes a failure.
+// req 0.39 0.56 0.57 1.52
+#[test]
+fn two_halves_in_the_window_are_one_failure() {
+    let mut script = Script::new(PLAIN);
+    script.at(0, Probe(50), "degraded");
+    script.at(300_000, Probe(50), "restart");
+    let mut script = Script::new(PLAIN);
+    script.at(0, Probe(50), "degraded");
+    script.at(300_001, Probe(50), ""); // the first is older than the window
+    script.counts(300_001, 50, 0);
 }
 
 /// R4.
@@ -77,7 +94,8 @@ fn unlimited_restarts_never_give_over() {
     }
 }
 
-/// R5. // req 0.55 1.30 1.32
+/// R5.
+// req 0.55 1.30 1.32
 #[test]
 fn the_failure_past_the_budget_asks_for_giveover() {
     let mut script = Script::new(PLAIN);
@@ -92,7 +110,8 @@ fn the_failure_past_the_budget_asks_for_giveover() {
     assert_eq!(script.monitor.message().text(), "Service has failed");
 }
 
-/// R5. // req 0.54
+/// R5.
+// req 0.54
 #[test]
 fn restarts_that_have_aged_out_are_allowed_again() {
     let mut script = Script::new(Limits { retry_count: Some(1), ..PLAIN });

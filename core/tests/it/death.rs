@@ -9,7 +9,8 @@ use crate::script::*;
 const RESTART_ONLY: Limits =
     Limits { retry_count: Some(1), failover_mode: FailoverMode::RestartOnly, ..PLAIN };
 
-/// R10. // req 1.9 1.12 1.13
+/// R10: heard at once, in the middle of a sleep.
+// req 0.7 1.9 1.11 1.12 1.13
 #[test]
 fn death_is_a_complete_failure_at_once() {
     let mut script = Script::new(PLAIN);
@@ -20,7 +21,8 @@ fn death_is_a_complete_failure_at_once() {
     assert_eq!(script.monitor.message().text(), "Service is degraded");
 }
 
-/// R10: death under every mode. // req 1.9 1.13
+/// R10: death under every mode.
+// req 1.9 1.13
 #[test]
 fn death_under_every_mode() {
     for mode in FailoverMode::ALL {

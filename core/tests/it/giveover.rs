@@ -9,7 +9,8 @@ use crate::script::*;
 /// Asks for giveover at the first failure.
 const AT_ONCE: Limits = Limits { retry_count: Some(0), ..PLAIN };
 
-/// R8. // req 1.31
+/// R8.
+// req 1.31
 #[test]
 fn granted_ends_the_monitor_and_the_service_is_offline_once_stopped() {
     let mut script = Script::new(AT_ONCE);
@@ -107,7 +108,8 @@ fn a_giveover_that_ended_unproven_is_held() {
     script.at(9_060_000, Probe(100), "giveover, faulted");
 }
 
-/// R9. // req 1.33 1.34 1.35 1.36
+/// R9.
+// req 1.33 1.34 1.35 1.36
 #[test]
 fn denied_empties_both_histories_and_leaves_a_live_service_alone() {
     let mut script = Script::new(Limits { retry_count: Some(1), ..PLAIN });
@@ -118,6 +120,21 @@ fn denied_empties_both_histories_and_leaves_a_live_service_alone() {
     script.at(31_000, DENIED, "");
     script.counts(31_000, 0, 0);
     script.at(61_000, Probe(100), "restart, degraded");
+}
+
+/// R9: denied again and again, it asks once for each failure past the budget, never in a row.
+// req 1.36 1.37
+#[test]
+fn there_is_no_storm_of_requests_while_they_are_denied() {
+    let mut script = Script::new(Limits { retry_count: Some(1), ..PLAIN });
+    for round in 0..5 {
+        let at_ms = round * 60_000;
+        script.at(at_ms, Probe(100), "restart, degraded");
+        script.at(at_ms, Started, "");
+        script.at(at_ms + 30_000, Probe(100), "giveover, faulted");
+        script.at(at_ms + 30_000, DENIED, "");
+        script.at(at_ms + 59_999, Tick, "");
+    }
 }
 
 /// R9.

@@ -247,7 +247,8 @@ fn clear_empties_failures_and_restarts() {
     script.at(90_000, Probe(1), "restart");
 }
 
-/// R15: `monitor stop` and `monitor start`, while the service runs on. // req 0.3
+/// R15: `monitor stop` and `monitor start`, while the service runs on.
+// req 0.3
 #[test]
 fn a_monitor_that_ends_does_nothing_until_it_begins_again() {
     let mut script = Script::new(PLAIN);

@@ -144,7 +144,8 @@ fn starts_that_aged_out_before_the_denial_are_not_its_floor() {
     script.at(100_000, Probe(100), "restart, degraded");
 }
 
-/// R13. // req 0.15
+/// R13.
+// req 0.15
 #[test]
 fn failed_probes_count_nothing_in_the_start_grace() {
     let mut script = Script::new(Limits {
@@ -180,7 +181,8 @@ fn an_adopted_service_has_no_grace_and_no_distance_to_keep() {
     script.at(10, Probe(100), "restart, degraded");
 }
 
-/// A monitor sleeps before its first probe, and from the end of each cycle. // req 0.15 0.16 1.10 1.16
+/// A monitor sleeps before its first probe, and from the end of each cycle.
+// req 0.15 0.16 1.10 1.16
 #[test]
 fn a_cycle_begins_an_interval_after_the_end_of_the_one_before() {
     let mut script = Script::new(PLAIN);

@@ -5,7 +5,8 @@ use giveover_core::policy::{FailoverMode, Limits};
 
 use crate::script::*;
 
-/// R18. // req 0.8
+/// R18.
+// req 0.8
 #[test]
 fn only_a_change_of_status_or_message_is_announced() {
     let mut script = Script::new(PLAIN);
@@ -18,7 +19,8 @@ fn only_a_change_of_status_or_message_is_announced() {
     script.at(122_000, Probe(0), "ok");
 }
 
-/// The texts of the source documents. // req 1.12 1.19 1.29 1.32
+/// The texts of the source documents.
+// req 1.12 1.19 1.29 1.32
 #[test]
 fn the_four_texts_are_those_of_the_documents() {
     let texts = [
