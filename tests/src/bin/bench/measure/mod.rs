@@ -1,0 +1,8 @@
+//! Taking the numbers, all of them from outside the program measured.
+
+pub(crate) mod counter;
+pub(crate) mod events;
+mod forks;
+pub(crate) mod process;
+pub(crate) mod target;
+pub(crate) mod window;
