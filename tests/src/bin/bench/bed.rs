@@ -1,6 +1,7 @@
 //! What a run stands on: the scratch directory, the two cores, the scale, our daemon's program.
 
 use crate::args::Args;
+use crate::measure::{forks::ForkEvents, net};
 use crate::peer::Program;
 use crate::role::CHILD;
 use crate::why::{While, Why};
@@ -74,6 +75,9 @@ pub(crate) struct Bed {
     pub(crate) prober_cpu: usize,
     /// The core of everything else: the targets and the bench itself.
     pub(crate) target_cpu: usize,
+    pub(crate) fork_events: ForkEvents,
+    /// Why the network is shared with the rest of the machine, if it is.
+    pub(crate) shared_network: Option<Why>,
     giveover: Option<PathBuf>,
     scratch: TempDir,
     rooms: Cell<usize>,
@@ -82,6 +86,8 @@ pub(crate) struct Bed {
 impl Bed {
     pub(crate) fn new(args: &Args) -> Result<Bed, Why> {
         let exe = std::env::current_exe()?;
+        let fork_events = ForkEvents::open();
+        let shared_network = net::leave_the_shared_one().err();
         let giveover = args.giveover.clone().or_else(|| Some(exe.with_file_name("giveover")));
         let mut scratch = tempfile::Builder::new().prefix("giveover-bench-").tempdir()?;
         scratch.disable_cleanup(args.keep);
@@ -95,6 +101,8 @@ impl Bed {
             programs: args.programs()?,
             prober_cpu,
             target_cpu,
+            fork_events,
+            shared_network,
             giveover: giveover.filter(|file| file.is_file()),
             scratch,
             rooms: Cell::new(0),
@@ -107,7 +115,7 @@ impl Bed {
 
     /// Our daemon's program.
     pub(crate) fn giveover(&self) -> Result<&Path, Why> {
-        self.giveover.as_deref().ok_or_else(|| Why::new("no giveover binary"))
+        self.giveover.as_deref().ok_or_else(|| Why::lasting("no giveover binary"))
     }
 
     /// A fresh directory.

@@ -81,7 +81,8 @@ impl Child {
     /// Asks a role one question and returns the numbers of its answer.
     pub(crate) fn ask(&mut self, question: &str) -> Result<Vec<u64>, Why> {
         let talk = self.talk.as_mut().ok_or_else(|| Why::new("this child does not talk"))?;
-        writeln!(talk.to, "{question}")?;
+        // In one write: the role takes each read for one question.
+        talk.to.write_all(format!("{question}\n").as_bytes())?;
         self.answer()
     }
 

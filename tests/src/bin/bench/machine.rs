@@ -21,6 +21,15 @@ pub(crate) fn facts(bed: &Bed) -> String {
     let shared = if prober == target { " (the same: there is only one)" } else { "" };
     let _ =
         writeln!(text, "- measured on core {prober}; targets and bench on core {target}{shared}");
+    match &bed.shared_network {
+        None => text.push_str("- network: a loopback of its own\n"),
+        Some(why) => {
+            let _ = writeln!(
+                text,
+                "- network: the machine's, whose other connections count too ({why})"
+            );
+        }
+    }
     let (window, long) = (scale.window.as_secs(), scale.long_window.as_secs());
     let _ = writeln!(
         text,

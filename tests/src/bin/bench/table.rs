@@ -131,6 +131,7 @@ impl Row {
     /// `aim`, `must` or `missed`; nothing where a part was not measured.
     fn verdict(&self) -> &'static str {
         match (self.all_reached(&self.must), self.all_reached(&self.aim)) {
+            _ if self.must.is_empty() => "–",
             (None, _) => "not measured",
             (Some(false), _) => "**missed**",
             (Some(true), Some(true)) => "aim",

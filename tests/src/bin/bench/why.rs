@@ -7,17 +7,31 @@ use std::fmt;
 
 /// The reason, in words for the reader of the table.
 #[derive(Clone, Debug)]
-pub(crate) struct Why(String);
+pub(crate) struct Why {
+    reason: String,
+    lasting: bool,
+}
 
 impl Why {
+    /// It failed; the next round may do better.
     pub(crate) fn new(reason: impl fmt::Display) -> Why {
-        Why(reason.to_string())
+        Why { reason: reason.to_string(), lasting: false }
+    }
+
+    /// It would fail in every round: not installed, or not a thing this program does.
+    pub(crate) fn lasting(reason: impl fmt::Display) -> Why {
+        Why { reason: reason.to_string(), lasting: true }
+    }
+
+    /// Whether there is no point in trying again.
+    pub(crate) fn is_lasting(&self) -> bool {
+        self.lasting
     }
 }
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.reason)
     }
 }
 
@@ -46,6 +60,9 @@ pub(crate) trait While<T> {
 
 impl<T, E: Into<Why>> While<T> for Result<T, E> {
     fn while_doing(self, what: impl fmt::Display) -> Result<T, Why> {
-        self.map_err(|error| Why(format!("{what}: {}", error.into())))
+        self.map_err(|error| {
+            let Why { reason, lasting } = error.into();
+            Why { reason: format!("{what}: {reason}"), lasting }
+        })
     }
 }

@@ -73,7 +73,7 @@ fn run(bed: &Bed, program: Program, ballast_mib: usize) -> Result<(Window, Runni
     let load = Load::Commands { count: bed.scale.commands, ballast_mib };
     let mut running = program.start(bed, &load)?;
     let parent = running.pids.last().copied().unwrap_or(running.child.pid());
-    let mut counter = Counter::forks(parent)?;
+    let mut counter = Counter::Forks(bed.fork_events.watch(parent));
     settle(&mut running, &mut counter, load.due_each_second())?;
     let window = measure(&mut running, &mut counter, bed.scale.long_window)?;
     Ok((window, running))

@@ -17,7 +17,7 @@ struct Estimate {
 pub(super) fn rows(bed: &Bed) -> Vec<Row> {
     let rounds = Rounds::run(bed, "handle", |program| match program {
         Program::Ours => slowest(&bed.exe),
-        _ => Err(Why::new("no such thing")),
+        _ => Err(Why::lasting("–")),
     });
     vec![Row {
         figure: "`handle`, one event (Criterion, the slowest case)".to_owned(),
@@ -33,7 +33,7 @@ pub(super) fn rows(bed: &Bed) -> Vec<Row> {
 
 /// Criterion leaves its results in `criterion` of the target directory, two above this binary.
 fn slowest(exe: &Path) -> Result<Estimate, Why> {
-    let missing = || Why::new("run `cargo bench -p giveover-core` first");
+    let missing = || Why::lasting("run `cargo bench -p giveover-core` first");
     let root = exe.parent().and_then(Path::parent).map(|target| target.join("criterion"));
     let mut files = Vec::new();
     find(&root.ok_or_else(missing)?, &mut files, 4);

@@ -78,8 +78,7 @@ pub(crate) const FIGURES: [Figure; 12] = [
 struct Rounds<T>(BTreeMap<Program, Vec<Result<T, Why>>>);
 
 impl<T> Rounds<T> {
-    /// Measures each program once a round. One that fails in its first round is not asked again:
-    /// what keeps a program from running keeps it from running twice.
+    /// Measures each program once a round, unless it is known that it never can be.
     fn run(
         bed: &Bed,
         figure: &str,
@@ -89,7 +88,7 @@ impl<T> Rounds<T> {
         for round in 1..=bed.scale.rounds {
             for program in &bed.programs {
                 let results = all.entry(*program).or_default();
-                if matches!(results.first(), Some(Err(_))) {
+                if results.iter().any(|result| matches!(result, Err(why) if why.is_lasting())) {
                     continue;
                 }
                 eprintln!("{figure}: round {round} of {}, {}", bed.scale.rounds, program.name());
@@ -106,12 +105,15 @@ impl<T> Rounds<T> {
     /// One value of each result, and a note made of all results of a program.
     fn columns(&self, value: impl Fn(&T) -> f64, note: impl Fn(&[&T]) -> String) -> Columns {
         let series = |results: &Vec<Result<T, Why>>| {
-            if let Some(Err(why)) = results.first() {
-                return Series::Missing(why.clone());
-            }
             let good: Vec<&T> = results.iter().filter_map(|result| result.as_ref().ok()).collect();
+            let last = results.iter().filter_map(|result| result.as_ref().err()).last();
+            let note = match last {
+                Some(why) if good.is_empty() => return Series::Missing(why.clone()),
+                Some(why) => format!("{}; a round failed: {why}", note(&good)),
+                None => note(&good),
+            };
             let rounds = results.iter().map(|result| result.as_ref().ok().map(&value)).collect();
-            Series::Measured { rounds, note: note(&good) }
+            Series::Measured { rounds, note }
         };
         self.0.iter().map(|(program, results)| (*program, series(results))).collect()
     }

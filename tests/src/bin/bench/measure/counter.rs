@@ -9,8 +9,8 @@ use std::fs;
 /// What is counted.
 pub(crate) enum Counter<'a> {
     /// Connections this machine has begun, by the kernel's own count. A check that resets the
-    /// half-open connection is never seen by the target's `accept`. Others' connections count
-    /// too: on a machine that does nothing else they are some in a thousand seconds.
+    /// half-open connection is never seen by the target's `accept`. In the machine's shared
+    /// network others' connections count too (see [`super::net`]).
     Connections,
     /// HTTP requests, by the target.
     Requests(&'a mut Target),
@@ -19,11 +19,6 @@ pub(crate) enum Counter<'a> {
 }
 
 impl Counter<'_> {
-    /// Children of `parent`.
-    pub(crate) fn forks(parent: i32) -> Result<Counter<'static>, Why> {
-        Forks::watch(parent).map(Counter::Forks)
-    }
-
     /// The count, and when it was that.
     pub(crate) fn read(&mut self) -> Result<(u64, u64), Why> {
         match self {
@@ -36,7 +31,7 @@ impl Counter<'_> {
 
 /// `ActiveOpens` of `/proc/net/snmp`: a line of names, then a line of numbers.
 fn active_opens() -> Result<u64, Why> {
-    let text = fs::read_to_string("/proc/net/snmp")?;
+    let text = fs::read_to_string("/proc/self/net/snmp")?;
     let mut lines = text.lines().filter(|line| line.starts_with("Tcp:"));
     let names = lines.next().unwrap_or_default().split_whitespace();
     let numbers = lines.next().unwrap_or_default().split_whitespace();

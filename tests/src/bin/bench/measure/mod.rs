@@ -2,7 +2,9 @@
 
 pub(crate) mod counter;
 pub(crate) mod events;
-mod forks;
+pub(crate) mod forks;
+pub(crate) mod net;
+mod netlink;
 pub(crate) mod process;
 pub(crate) mod target;
 pub(crate) mod window;

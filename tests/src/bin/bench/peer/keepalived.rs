@@ -5,10 +5,10 @@ use super::{Program, Running, config_file, installed, launch};
 use crate::bed::Bed;
 use crate::load::{Kind, Load, Pace};
 use crate::measure::process::children;
-use crate::why::{While, Why};
+use crate::why::Why;
 use std::fmt::Write as _;
+use std::fs;
 use std::net::SocketAddrV4;
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -36,20 +36,19 @@ pub(super) fn start(bed: &Bed, load: &Load) -> Result<Running, Why> {
     ];
     let mut child = launch(bed, &room, &config, &program, &args)?;
     thread::sleep(TRIAL);
-    child.alive().while_doing("does not run here")?;
-    let mut running = Running::new(Program::Keepalived, child, room);
-    let pid = running.child.pid();
-    running.pids.extend(children(pid)?);
-    if running.pids.len() < 2 {
-        return Err(Why::new(reason_without_checker(&running.room)));
+    let alive = child.alive();
+    let pids = children(child.pid()).unwrap_or_default();
+    if alive.is_err() || pids.is_empty() {
+        let log = fs::read_to_string(room.join("log")).unwrap_or_default();
+        let own_words = log.lines().find_map(|line| line.find("IPVS:").map(|at| &line[at..]));
+        let ended = alive.err().map(|why| why.to_string());
+        let reason = own_words.map(str::to_owned).or(ended);
+        let reason = reason.unwrap_or_else(|| "it starts no checker".to_owned());
+        return Err(Why::lasting(format!("does not run here: {reason}")));
     }
+    let mut running = Running::new(Program::Keepalived, child, room);
+    running.pids.extend(pids);
     Ok(running)
-}
-
-fn reason_without_checker(room: &Path) -> String {
-    let log = std::fs::read_to_string(room.join("log")).unwrap_or_default();
-    let line = log.lines().find(|line| line.contains("IPVS"));
-    format!("does not run here: {}", line.unwrap_or("it has no checker process").trim())
 }
 
 fn config(load: &Load) -> Result<String, Why> {

@@ -99,7 +99,7 @@ fn installed(name: &str) -> Result<PathBuf, Why> {
         .chain(["/usr/sbin", "/sbin"].map(PathBuf::from))
         .map(|place| place.join(name))
         .find(|file| file.is_file())
-        .ok_or_else(|| Why::new(format!("not installed (Debian package {name})")))
+        .ok_or_else(|| Why::lasting(format!("not installed (Debian package {name})")))
 }
 
 fn first_line(command: &mut Command) -> Result<String, Why> {
@@ -134,5 +134,5 @@ fn config_file(room: &Path) -> PathBuf {
 
 /// A load this program has no way to carry.
 fn cannot(reason: &str) -> Why {
-    Why::new(reason)
+    Why::lasting(reason)
 }
