@@ -165,11 +165,14 @@ impl Prober {
         let turn = &mut Turn { reactor, checks, now };
         let key = Key::of(token);
         let Some(probe) = self.probe_mut(key) else { return };
-        // A timer is taken back when its limit moves, so this one is the limit's.
-        if now < probe.limit {
-            return;
+        let limit = probe.limit;
+        let timer = probe.timer.take();
+        if now < limit {
+            // Timers are taken back when a limit moves, so this is a caller whose clock is
+            // behind the one that fired. The probe must not be left without a timer.
+            timer.into_iter().for_each(|timer| turn.reactor.timers.disarm(timer));
+            return self.wait(turn, key, limit);
         }
-        probe.timer = None;
         let id = probe.id;
         match probe.stage {
             Stage::Farewell => self.discard(turn.reactor, key, Close::Reset),

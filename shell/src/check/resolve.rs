@@ -129,6 +129,8 @@ impl Resolver {
             if entry.failed.is_some() != failed_before {
                 let failing = entry.failed.map(|(code, _)| code);
                 let kept = failing.is_some() && entry.good.is_some();
+                // Only the newest of a name is news, and nobody need ever ask.
+                self.notices.retain(|notice| notice.name != name);
                 self.notices.push(NameNotice { name: name.clone(), failing, kept });
             }
             each(&name, known);

@@ -76,7 +76,7 @@ pub fn expected(ranges: &[(u16, u16)]) -> String {
         .iter()
         .map(|(first, last)| match (*first, *last) {
             (first, last) if first == last => first.to_string(),
-            (first, last) if first % 100 == 0 && last == first + 99 => {
+            (first, last) if first % 100 == 0 && first.checked_add(99) == Some(last) => {
                 format!("{}xx", first / 100)
             }
             (first, last) => format!("{first} to {last}"),
@@ -119,6 +119,11 @@ fn network(cause: Cause, timeout_ms: u64) -> String {
     match cause.phase {
         Phase::Resolve if timed_out => format!("name not resolved in {limit}"),
         Phase::Resolve if cause.code == 0 => String::from("name not resolved"),
+        // The codes a failed lookup has are borrowed; their usual words would mislead.
+        Phase::Resolve if cause.code == errno(Errno::NOENT) => String::from("no such name"),
+        Phase::Resolve if cause.code == errno(Errno::AGAIN) => {
+            String::from("no answer from a name server")
+        }
         Phase::Resolve => format!("name not resolved: {}", errno_words(cause.code)),
         Phase::Connect if timed_out => format!("no connection in {limit}"),
         Phase::Connect if cause.code == errno(Errno::CONNREFUSED) => String::from("refused"),
@@ -126,7 +131,9 @@ fn network(cause: Cause, timeout_ms: u64) -> String {
         Phase::Tls if cause.code == 0 => String::from("no TLS"),
         Phase::Send if timed_out => format!("not sent in {limit}"),
         Phase::Read if timed_out => format!("no answer in {limit}"),
-        Phase::Read if cause.code == 0 => String::from("answer cut short"),
+        Phase::Read if cause.code == 0 || cause.code == errno(Errno::NODATA) => {
+            String::from("answer cut short")
+        }
         Phase::Close if timed_out => format!("not closed in {limit}"),
         phase if cause.code == 0 => format!("{} failed", phase.word()),
         _ => errno_words(cause.code),
@@ -143,7 +150,7 @@ pub fn errno_words(code: u16) -> String {
     }
 }
 
-const ERRNO_WORDS: [(Errno, &str); 18] = [
+const ERRNO_WORDS: [(Errno, &str); 19] = [
     (Errno::MFILE, "no file descriptors (EMFILE)"),
     (Errno::NFILE, "no file descriptors on this host (ENFILE)"),
     (Errno::NOMEM, "no memory (ENOMEM)"),
@@ -162,6 +169,7 @@ const ERRNO_WORDS: [(Errno, &str); 18] = [
     (Errno::ACCESS, "permission denied"),
     (Errno::PERM, "not permitted"),
     (Errno::NOEXEC, "not a program"),
+    (Errno::NOSPC, "no room left (ENOSPC)"),
 ];
 
 fn errno(errno: Errno) -> u16 {
@@ -219,6 +227,8 @@ mod tests {
     fn each_phase_says_how_far_it_got() {
         let cases = [
             (Phase::Resolve, 0, "name not resolved"),
+            (Phase::Resolve, errno(Errno::NOENT), "no such name"),
+            (Phase::Resolve, errno(Errno::AGAIN), "no answer from a name server"),
             (Phase::Connect, errno(Errno::CONNREFUSED), "refused"),
             (Phase::Connect, errno(Errno::TIMEDOUT), "no connection in 10s"),
             (Phase::Connect, errno(Errno::MFILE), "no file descriptors (EMFILE)"),
@@ -226,6 +236,7 @@ mod tests {
             (Phase::Send, errno(Errno::PIPE), "connection closed"),
             (Phase::Read, errno(Errno::TIMEDOUT), "no answer in 10s"),
             (Phase::Read, 0, "answer cut short"),
+            (Phase::Read, errno(Errno::NODATA), "answer cut short"),
             (Phase::Answer, 0, "wrong answer"),
             (Phase::Close, errno(Errno::TIMEDOUT), "not closed in 10s"),
             (Phase::Exit, 2, "exit 2"),
@@ -266,6 +277,7 @@ mod tests {
         assert_eq!(expected(&[(200, 299), (300, 399)]), "2xx or 3xx");
         assert_eq!(expected(&[(200, 206)]), "200 to 206");
         assert_eq!(expected(&[(200, 200), (301, 301), (302, 302)]), "200, 301 or 302");
+        assert_eq!(expected(&[(65_500, u16::MAX)]), "65500 to 65535");
         assert_eq!(expected(&[]), "");
     }
 }

@@ -1,6 +1,6 @@
 //! What a check found, in words and as a document; the same for the daemon and for `probe`.
 
-use giveover_core::failure::{Cause, ProbeResult};
+use giveover_core::failure::{Cause, Phase, ProbeResult};
 
 use super::model::CheckDoc;
 use crate::config::plan::{CheckPlan, Kind, ServicePlan};
@@ -17,7 +17,7 @@ pub fn asked<'a>(check: &'a CheckPlan, expected: &'a str) -> cause::Asked<'a> {
 pub fn cause_words(plan: &ServicePlan, found: Cause) -> String {
     match plan.checks.get(usize::from(found.check)) {
         Some(check) => {
-            let expected = expected_words(&check.kind);
+            let expected = expected_words(&check.kind, found);
             cause::named(found, asked(check, &expected))
         }
         None => cause::named(found, cause::Asked::default()),
@@ -33,13 +33,30 @@ pub fn brief_words(plan: &ServicePlan, found: Cause) -> String {
     }
 }
 
-/// What would have been right, in words; empty where a code says nothing.
+/// What would have been right in place of what was `found`, in words: statuses, or where the
+/// status was right, what the body lacks. Empty where a code says nothing.
 #[must_use]
-pub fn expected_words(kind: &Kind) -> String {
-    match kind {
-        Kind::Http(http) => cause::expected(&http.expect),
-        _ => String::new(),
+pub fn expected_words(kind: &Kind, found: Cause) -> String {
+    let Kind::Http(http) = kind else { return String::new() };
+    let right = http.expect.iter().any(|(first, last)| (*first..=*last).contains(&found.code));
+    match &http.body {
+        Some(body) if right && found.phase == Phase::Answer => {
+            format!("{} in its body", quoted(body))
+        }
+        _ => cause::expected(&http.expect),
     }
+}
+
+/// The beginning of what a body should hold, in quotes, with nothing in it that could move a
+/// cursor.
+fn quoted(bytes: &[u8]) -> String {
+    const SHOWN: usize = 40;
+    let text = String::from_utf8_lossy(bytes);
+    let mut shown: String = text.chars().take(SHOWN).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    format!("{shown:?}")
 }
 
 /// What a healthy answer showed: an HTTP status.
@@ -61,7 +78,7 @@ pub fn result_words(check: &CheckPlan, result: Option<ProbeResult>, shown: u16) 
             ProbeResult::Failed(_, found)
             | ProbeResult::Immediate(found)
             | ProbeResult::CannotMeasure(found),
-        ) => cause::seen(found, asked(check, &expected_words(&check.kind))),
+        ) => cause::seen(found, asked(check, &expected_words(&check.kind, found))),
     }
 }
 
@@ -95,5 +112,28 @@ pub fn check_doc(
         ms,
         at,
         observed: check.observe,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::plan::{HttpPlan, Method};
+
+    #[test]
+    fn a_page_with_the_right_status_and_the_wrong_body_says_what_it_lacks() {
+        let body: Box<[u8]> = b"all \x1b well".as_slice().into();
+        let http = HttpPlan {
+            method: Method::Get,
+            path: "/".into(),
+            host: "localhost".into(),
+            expect: vec![(200, 299)],
+            body: Some(body),
+            cap: 1,
+        };
+        let kind = Kind::Http(http.into());
+        let words = |code| expected_words(&kind, Cause::of_check(0, Phase::Answer, code));
+        assert_eq!(words(200), "\"all \\u{1b} well\" in its body");
+        assert_eq!(words(503), "2xx");
     }
 }

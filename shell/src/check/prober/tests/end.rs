@@ -36,6 +36,22 @@ fn a_probe_whose_plan_is_gone_or_another_is_void() {
     assert!(turns.is_clean());
 }
 
+#[test]
+fn a_timer_that_fires_too_early_is_armed_again() {
+    let (mut turns, listener) = (Loop::new(), listen("127.0.0.1:0"));
+    let plan = at(&listener, page(None));
+    turns.start(&plan);
+    let limit = turns.reactor.timers.next().expect("a limit");
+    let token = turns.reactor.timers.pop_due(limit).expect("a timer");
+    turns.prober.due(&mut turns.reactor, &plan, token, turns.now);
+    assert_eq!((turns.reactor.timers.next(), turns.reactor.timers.len()), (Some(limit), 1));
+    turns.prober.due(&mut turns.reactor, &plan, token, turns.now);
+    assert_eq!(turns.reactor.timers.len(), 1);
+    turns.expire(&plan);
+    assert_eq!(turns.answer().result, failed(50, Phase::Read, Errno::TIMEDOUT));
+    assert!(turns.is_clean());
+}
+
 /// Whatever servers, clocks and callers do, every probe has exactly one answer and leaves
 /// nothing behind.
 #[test]
