@@ -214,11 +214,16 @@ pub fn locate(name: &CStr, path: Option<&OsStr>) -> Result<CString, Errno> {
         let Ok(place) = CString::new(place) else { continue };
         match access(&*place, Access::EXEC_OK) {
             Ok(()) if !is_directory(&place) => return Ok(place),
-            Err(rustix::io::Errno::ACCESS) => refusal = Errno::EACCES,
+            // In a directory that is closed to us nobody knows what there is.
+            Err(rustix::io::Errno::ACCESS) if exists(&place) => refusal = Errno::EACCES,
             _ => {}
         }
     }
     Err(refusal)
+}
+
+fn exists(place: &CStr) -> bool {
+    std::fs::metadata(OsStr::from_bytes(place.to_bytes())).is_ok()
 }
 
 fn is_directory(place: &CStr) -> bool {

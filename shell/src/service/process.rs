@@ -27,6 +27,8 @@ pub(super) struct Process {
     /// What is known of the processes of the last start, until they are proven gone.
     tree: Option<Tree>,
     timer: Option<Timer>,
+    /// It has been looked for what an earlier monitor may have left.
+    met: bool,
 }
 
 enum State {
@@ -58,7 +60,24 @@ impl Process {
         environment: &Environment,
     ) -> Result<Self, BadProgram> {
         let spec = Spec::new(plan, process, host, environment)?;
-        Ok(Self { spec, state: State::Down, tree: None, timer: None })
+        Ok(Self { spec, state: State::Down, tree: None, timer: None, met: false })
+    }
+
+    /// Before anything is done with it for the first time: takes up what an earlier monitor
+    /// began and had no time to write down. So a start never makes a second one beside it, and
+    /// a stop ends it.
+    fn meet(&mut self, context: &mut Context<'_>) {
+        if std::mem::replace(&mut self.met, true) || !matches!(self.state, State::Down) {
+            return;
+        }
+        for identity in context.strays.take(&self.spec.name, context.now) {
+            if matches!(self.state, State::Down) {
+                self.adopt(&identity, context);
+            } else if let Some(tree) = &mut self.tree {
+                // There ought to be one. Whatever else there is goes with it.
+                tree.root(identity.pid);
+            }
+        }
     }
 
     fn arm(&mut self, context: &mut Context<'_>, at: Instant) {
@@ -169,13 +188,7 @@ fn let_go(reactor: &mut Reactor, child: Child) -> Option<Exit> {
 
 impl Keeper for Process {
     fn begin(&mut self, context: &mut Context<'_>) {
-        if matches!(self.state, State::Down) {
-            for identity in context.strays.take(&self.spec.name, context.now) {
-                if self.adopt(&identity, context) != Adoption::Gone {
-                    break;
-                }
-            }
-        }
+        self.meet(context);
         let running = self.is_running() == Some(true);
         context.say(Event::Found { running, enabled: false, pid: self.pid() });
     }
@@ -187,7 +200,9 @@ impl Keeper for Process {
         if !identity.is_of_this_boot() {
             return Adoption::Gone;
         }
-        let tree = Tree::new(identity.instance).within(self.spec.cgroup.clone()).anywhere();
+        let left = self.tree.take().map(|tree| tree.members(&context.reactor.children));
+        let mut tree = Tree::new(identity.instance).within(self.spec.cgroup.clone()).anywhere();
+        left.into_iter().flatten().for_each(|member| tree.root(member.pid));
         self.tree = Some(tree);
         let held = match context.reactor.children.adopt(identity.pid, identity.start) {
             Ok(main) => match main.watch(context.reactor, context.token) {
@@ -214,6 +229,7 @@ impl Keeper for Process {
     }
 
     fn start(&mut self, context: &mut Context<'_>) {
+        self.meet(context);
         let busy = Cause::ERRNO + Errno::EBUSY as u16;
         match &self.state {
             State::Up { .. } | State::Unheld => {
@@ -239,6 +255,7 @@ impl Keeper for Process {
     }
 
     fn stop(&mut self, context: &mut Context<'_>) {
+        self.meet(context);
         match std::mem::replace(&mut self.state, State::Down) {
             State::Down | State::Lacking { .. } | State::Unheld => self.begin_stop(context, None),
             State::SettingUp { child, reason, .. } => {

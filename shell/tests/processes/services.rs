@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use giveover::config::plan::{Combine, GoesTo, ProcessPlan, Run, ServicePlan, StopMethod};
-use giveover::reactor::{Cgroups, Exit, Member, Reactor, Token, procfs};
+use giveover::reactor::{Cgroups, Exit, Instance, Member, Reactor, Token, procfs};
 use giveover::service::{Adoption, Event, Host, Identity, Services};
 use giveover_core::failure::Cause;
 use giveover_core::policy::{Limits, Policy, Scope};
@@ -496,17 +496,23 @@ fn a_control_group_holds_what_hides_from_us() {
 /// A process that is not our child, as one is that an earlier monitor began.
 fn stranger(site: &mut Site, instance: &str) -> u32 {
     let state = site.directory.path().display();
-    let script = format!(
-        "env GIVEOVER_SERVICE=web GIVEOVER_STATE={state} GIVEOVER_INSTANCE={instance} \
-         setsid sleep 7112 & echo $! > pid; wait"
-    );
+    let marks = format!("GIVEOVER_SERVICE=web GIVEOVER_STATE={state} GIVEOVER_INSTANCE={instance}");
+    bystander(site, &marks)
+}
+
+/// The same with these marks.
+fn bystander(site: &mut Site, marks: &str) -> u32 {
+    let script = format!("env {marks} setsid sleep 7112 & echo $! > pid; wait");
     let mut parent = std::process::Command::new("sh")
         .args(["-c", &script])
         .current_dir(site.directory.path())
         .spawn()
         .unwrap();
     site.bench.until(&mut site.services, |_, _| running(&["sleep", "7112"]).pop());
-    let pid = fs::read_to_string(site.path("pid")).unwrap().trim().parse().unwrap();
+    let path = site.path("pid");
+    let pid = site
+        .bench
+        .until(&mut site.services, |_, _| fs::read_to_string(&path).ok()?.trim().parse().ok());
     // The loop reaps it as an orphan.
     let _ = parent.try_wait();
     pid
@@ -539,7 +545,7 @@ fn a_process_of_an_earlier_monitor_is_ours_again() {
 
 fn identity_of(pid: u32) -> Identity {
     let environment = procfs::environment(pid).unwrap();
-    let instance = giveover::reactor::Instance::find(&environment).unwrap();
+    let instance = Instance::find(&environment).unwrap();
     Identity::of(pid, instance).unwrap()
 }
 
@@ -557,17 +563,17 @@ fn an_adopted_process_can_be_stopped() {
 #[test]
 fn a_forged_identity_never_gets_a_signal() {
     let mut site = sleeper();
-    let pid = stranger(&mut site, ELSEWHERE);
-    let real = identity_of(pid);
-    let other = giveover::reactor::Instance { monitor: 2, since: 2, number: 2 };
+    let pid = bystander(&mut site, "A=b");
+    let other = Instance { monitor: 2, since: 2, number: 2 };
+    let real = Identity::of(pid, other).unwrap();
     for forged in [
         // The number was given to another since; another boot; both.
-        Identity { start: real.start + 1, instance: other, ..real },
+        Identity { start: real.start + 1, ..real },
         Identity { boot: [7; 16], ..real },
         Identity { boot: [7; 16], start: real.start - 1, ..real },
-        Identity { pid: 1, start: real.start, instance: other, ..real },
-        Identity { pid: u32::MAX, instance: other, ..real },
-        Identity { pid: 0, start: 0, instance: other, ..real },
+        Identity { pid: 1, start: real.start, ..real },
+        Identity { pid: u32::MAX, ..real },
+        Identity { pid: 0, start: 0, ..real },
     ] {
         let now = site.bench.now();
         let adopted = site.services.adopt(&mut site.bench.reactor, WEB, &forged, now);
@@ -603,6 +609,22 @@ fn a_service_whose_monitor_died_before_it_wrote_anything_down_is_found() {
     let found = Event::Found { running: true, enabled: false, pid: Some(pid) };
     assert_eq!(site.event(), found);
     assert_eq!(site.stop(), Event::Stopped);
+    site.quiet();
+}
+
+#[test]
+fn a_start_makes_no_second_one_beside_it_and_a_stop_ends_it() {
+    let mut site = sleeper();
+    let pid = stranger(&mut site, ELSEWHERE);
+    assert_eq!(site.run(), pid);
+    signal(pid, Signal::KILL);
+    assert_eq!(site.event(), Event::Died { pid: Some(pid), exit: None });
+    site.quiet();
+    drop(site);
+    let mut site = sleeper();
+    let pid = stranger(&mut site, ELSEWHERE);
+    assert_eq!(site.stop(), Event::Stopped);
+    assert_eq!(Member::of(pid), None);
     site.quiet();
 }
 
