@@ -19,7 +19,7 @@ use crate::report::model::EventDoc;
 
 /// More clients than this wait in the kernel's queue.
 const MOST_CLIENTS: usize = 128;
-/// A client that leaves more than this unread is cut off.
+/// A client that follows and leaves more than this unread is cut off.
 const MOST_UNREAD: usize = 4 << 20;
 /// A request must be complete within this.
 const PATIENCE: Span = Span::from_secs(10);
@@ -36,6 +36,8 @@ struct Client {
     token: Token,
     received: Vec<u8>,
     unsent: Vec<u8>,
+    /// So much of it is sent.
+    sent: usize,
     /// What is waited for.
     state: State,
 }
@@ -202,6 +204,7 @@ impl Control {
             token,
             received: Vec::new(),
             unsent: Vec::new(),
+            sent: 0,
             state: State::Request { until },
         });
     }
@@ -236,6 +239,7 @@ impl Client {
                 Ok(0) => {
                     self.state = State::Closing;
                     self.unsent.clear();
+                    self.sent = 0;
                     return None;
                 }
                 Ok(count) => self.received.extend_from_slice(&buffer[..count]),
@@ -244,6 +248,7 @@ impl Client {
                 Err(_) => {
                     self.state = State::Closing;
                     self.unsent.clear();
+                    self.sent = 0;
                     return None;
                 }
             }
@@ -279,18 +284,22 @@ impl Client {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        while !self.unsent.is_empty() {
-            match self.stream.write(&self.unsent) {
+        while self.sent < self.unsent.len() {
+            match self.stream.write(&self.unsent[self.sent..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => {
-                    self.unsent.drain(..count);
-                }
+                Ok(count) => self.sent += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        if self.unsent.len() > MOST_UNREAD {
+        if self.sent == self.unsent.len() {
+            self.unsent.clear();
+            self.sent = 0;
+        }
+        // Whoever asks for a document gets all of it; only a stream can grow without end.
+        let follows = matches!(self.state, State::Following(_));
+        if follows && self.unsent.len() - self.sent > MOST_UNREAD {
             Err(io::ErrorKind::OutOfMemory.into())
         } else {
             Ok(())

@@ -3,9 +3,10 @@
 use giveover_core::failure::ProbeResult;
 use giveover_core::monitor::{Action, Actions, Event, Holder, Message, Status, Waiting};
 use giveover_core::record::{Body, Entry};
-use giveover_core::time::Instant;
+use giveover_core::time::{Instant, Span};
 
 use super::Daemon;
+use crate::machine::BoxedMonitor;
 use crate::reactor::{Room, Token};
 
 /// Due times are rounded down to a tick of at most this, and at most a hundredth of the
@@ -18,7 +19,7 @@ impl Daemon {
     /// Event and actions are in the journal before anything is carried out.
     pub(super) fn feed(&mut self, service: usize, event: Event) {
         let Some(watch) = self.watches.get_mut(service) else { return };
-        let now = moment(&event, self.now, watch.monitor.latest(), watch.monitor.policy());
+        let now = moment(&event, self.now, &watch.monitor);
         let before = Before::of(&watch.monitor);
         let actions = watch.monitor.handle(event, now);
         let shown = (watch.monitor.status(), watch.monitor.message());
@@ -139,7 +140,7 @@ pub(super) struct Before {
 }
 
 impl Before {
-    fn of(monitor: &crate::machine::BoxedMonitor) -> Self {
+    fn of(monitor: &BoxedMonitor) -> Self {
         Self {
             status: monitor.status(),
             message: monitor.message(),
@@ -152,17 +153,21 @@ impl Before {
     }
 }
 
-/// The time an event is fed with: the end of a cycle is rounded down to the tick, everything
-/// else is what the clock says.
-fn moment(
-    event: &Event,
-    now: Instant,
-    latest: Instant,
-    policy: &giveover_core::policy::Policy,
-) -> Instant {
-    let Event::Probed { .. } = event else { return now };
-    let interval = u64::from(policy.limits().thorough_probe_interval.as_millis());
-    let tick = (interval / 100).clamp(1, TICK_MOST_MS);
-    let rounded = Instant::from_millis(now.as_millis() - now.as_millis() % tick);
-    rounded.max(latest.min(now))
+/// The time an event is fed with: begin and end of a cycle are rounded down to the tick, everything
+/// else is what the clock says. Without that each wake-up that comes a little late would move the
+/// cycles of a service, and those of others away from them.
+fn moment(event: &Event, now: Instant, monitor: &BoxedMonitor) -> Instant {
+    let due = match (event, monitor.waiting_for()) {
+        (Event::Probed { .. }, _) => Instant::default(),
+        (Event::Timeout, Waiting::Probe(due)) => due,
+        _ => return now,
+    };
+    let interval = monitor.policy().limits().thorough_probe_interval;
+    tick_before(now, interval).max(due).max(monitor.latest()).min(now)
+}
+
+/// The last tick of the scheduler at or before `at`, for services probed each `interval`.
+pub(super) fn tick_before(at: Instant, interval: Span) -> Instant {
+    let tick = (u64::from(interval.as_millis()) / 100).clamp(1, TICK_MOST_MS);
+    Instant::from_millis(at.as_millis() - at.as_millis() % tick)
 }

@@ -62,6 +62,9 @@ const DAEMON_JOURNAL: u32 = 3;
 const DAEMON_END: u32 = 4;
 const DAEMON_WATCHDOG: u32 = 5;
 
+/// A wait as long as this is worth writing what could have waited.
+const IDLE: Duration = Duration::from_millis(900);
+
 /// A wait that ends this much later than asked for means that we did not run.
 const SLEPT_MS: u64 = 50;
 
@@ -138,6 +141,9 @@ impl Daemon {
         let due = self.reactor.timers.next();
         let before = self.clock.now();
         let limit = due.map(|due| Duration::from_millis(due.since(before)));
+        if limit.is_none_or(|limit| limit >= IDLE) {
+            self.journal.flush(before); // and then nothing is left to wake up for
+        }
         let mut ready = std::mem::take(&mut self.ready);
         self.reactor.wait(limit, &mut ready)?;
         let look = self.clock.look();

@@ -278,9 +278,32 @@ impl Daemon {
 
 fn load(options: &Options) -> Result<Plan, Refusal> {
     let file = options.file.clone().unwrap_or_else(|| PathBuf::from(SYSTEM_FILE));
-    match config::load(&file) {
-        Ok(Loaded { plan, .. }) => Ok(slim(plan)),
-        Err(report) => Err(Refusal(exit::CONFIGURATION, report.to_string())),
+    load_apart(&file).map_err(|errors| Refusal(exit::CONFIGURATION, errors))
+}
+
+/// Reads the configuration on a thread of its own, and takes only the plan from it.
+///
+/// Reading needs several times the memory of what comes of it, in pieces between which the plan
+/// would lie: the allocator could give little of it back. A thread has memory of its own, which
+/// goes as a whole.
+fn load_apart(file: &Path) -> Result<Plan, String> {
+    let read = || match config::load(file) {
+        Ok(Loaded { plan, .. }) => Ok(postcard::to_stdvec(&slim(plan)).ok()),
+        Err(report) => Err(format!("{report}{}", report.summary())),
+    };
+    let bytes = std::thread::scope(|scope| scope.spawn(read).join());
+    let plan = match bytes {
+        Ok(Ok(bytes)) => bytes.and_then(|bytes| postcard::from_bytes(&bytes).ok()),
+        Ok(Err(errors)) => return Err(errors),
+        Err(_) => None,
+    };
+    match plan {
+        Some(plan) => Ok(plan),
+        // What cannot be handed over is read again here; it only costs memory.
+        None => match config::load(file) {
+            Ok(Loaded { plan, .. }) => Ok(slim(plan)),
+            Err(report) => Err(format!("{report}{}", report.summary())),
+        },
     }
 }
 

@@ -2,9 +2,10 @@
 
 use giveover_core::failure::Cause;
 use giveover_core::monitor::{Event, Origin, RestartOutcome, Ticket};
-use giveover_core::time::Span;
+use giveover_core::time::{Instant, Span};
 
 use super::Daemon;
+use super::feed::tick_before;
 use super::process::Moved as Done;
 use super::watch::Starter;
 use crate::config::plan::Run;
@@ -230,7 +231,8 @@ impl Daemon {
         let interval = self.plan.services[service].policy.limits().thorough_probe_interval;
         let count = self.shown().max(1) as u64;
         let share = u64::from(interval.as_millis()) * (service as u64 + 1) / count;
-        Span::from_millis(share as u32)
+        let at = tick_before(Instant::from_millis(self.now.as_millis() + share), interval);
+        Span::from_millis(u32::try_from(at.since(self.now)).unwrap_or(u32::MAX))
     }
 
     /// Whether something of ours can start and stop it.
