@@ -298,4 +298,40 @@ mod tests {
             assert_eq!(arbiter.handle(Event::Asked(request), now), Some(answer));
         }
     }
+
+    /// A person is bound by what is possible, not by the guards for monitors.
+    #[test]
+    fn an_operator_is_denied_only_what_cannot_be_done() {
+        let mut arbiter = Arbiter::<4>::new(Span::from_secs(3600));
+        let now = Instant::from_millis(5_000);
+        arbiter.handle(Event::GaveOver { from: B }, now);
+        let up = Candidate { node: B, up: true, vetoes: false };
+        let asked = Request {
+            online_here: true,
+            mode_allows: false,
+            suspended: true,
+            moving: false,
+            by_operator: true,
+            candidates: &[up],
+        };
+        let mut answer = |request| arbiter.handle(Event::Asked(request), now);
+        assert_eq!(answer(asked), Some(Answer::Granted(B)));
+        let nobody = Request { candidates: &[], ..asked };
+        assert_eq!(answer(nobody), Some(Answer::Denied(Denial::NobodyListed)));
+        assert_eq!(answer(Request { moving: true, ..asked }), Some(Answer::NotNow));
+    }
+
+    /// More nodes than places: the oldest stamp gives way, the newest are kept.
+    #[test]
+    fn a_full_arbiter_forgets_the_oldest_and_clear_forgets_all() {
+        let mut arbiter = Arbiter::<2>::new(Span::from_secs(3600));
+        let at = |s: u64| Instant::from_millis(s * 1000);
+        for (from, s) in [(A, 1), (B, 2), (C, 3), (C, 4)] {
+            arbiter.handle(Event::GaveOver { from }, at(s));
+        }
+        let left = |arbiter: &Arbiter<2>, node| arbiter.left(node, at(5)).is_some();
+        assert_eq!([A, B, C].map(|node| left(&arbiter, node)), [false, true, true]);
+        arbiter.handle(Event::Clear, at(5));
+        assert!(!left(&arbiter, C));
+    }
 }

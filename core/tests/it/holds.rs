@@ -119,6 +119,16 @@ fn a_hold_ends_the_repeated_stop() {
     }
 }
 
+/// R16: but not under a local fault: what has been half stopped is no longer a matter of probes.
+#[test]
+fn a_local_fault_does_not_end_the_repeated_stop() {
+    let mut script = Script::new(PLAIN);
+    script.at(0, Probe(100), "restart, degraded");
+    script.at(1_000, StopFails, "faulted");
+    script.at(2_000, hold(Holder::LocalFault), "");
+    script.at(31_000, Tick, "restart");
+}
+
 /// Whatever ends under a hold: a dead process is left as it lies until the release.
 #[test]
 fn a_dead_process_that_is_held_is_left_as_it_lies_whatever_is_answered() {

@@ -10,6 +10,7 @@ mod script;
 mod steps;
 
 mod accounting;
+mod cycle;
 mod death;
 #[cfg(feature = "record")]
 mod frozen;

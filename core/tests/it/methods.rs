@@ -1,5 +1,6 @@
 //! R7: what a start or a stop that fails leads to.
 
+use giveover_core::failure::Phase;
 use giveover_core::monitor::{Origin, Waiting};
 use giveover_core::policy::{FailoverMode, Limits};
 
@@ -41,6 +42,17 @@ fn a_failure_event_asks_only_once() {
     script.at(5_000, StartFails, "faulted (not running)");
     script.at(34_999, Tick, "");
     script.at(35_000, Tick, "giveover"); // the next cycle of a dead process is another event
+}
+
+/// R10 beside R7: what keeps counting is why it does not run, the start that failed.
+#[test]
+fn the_cycles_after_a_failed_start_have_its_cause() {
+    let mut script = Script::new(NONE);
+    script.at(0, Died, "restart, degraded (not running)");
+    script.at(1_000, StartFails, "faulted (not running)");
+    script.at(31_000, Tick, "restart, degraded (not running)");
+    let total = |phase| script.monitor.history().total(phase);
+    assert_eq!((total(Phase::Died), total(Phase::Start)), (1, 1));
 }
 
 /// R7: nothing is started or handed over while the old instance is not proven gone.

@@ -89,6 +89,30 @@ fn a_start_that_failed_keeps_its_distance_too() {
     script.at(6_000, Tick, "restart for operator");
 }
 
+/// R13: nothing was started by a restart whose stop failed.
+#[test]
+fn a_stop_that_failed_is_no_start() {
+    let mut script = Script::new(Limits { restart_delay: delays(&[0, 10, 50]), ..PLAIN });
+    script.at(0, Probe(100), "restart, degraded");
+    script.at(1_000, StopFails, "faulted");
+    assert_eq!(script.monitor.history().starts(), 0);
+    script.at(31_000, Tick, "restart");
+    script.at(32_000, Started, "degraded");
+    script.at(60_000, Died, "degraded (not running)");
+    assert_eq!(script.monitor.waiting_for(), Waiting::Delay(ms(70_000)));
+}
+
+/// R13: we were killed in the middle of a restart and have adopted what came of it.
+#[test]
+fn a_start_whose_end_was_never_told_keeps_its_distance() {
+    let mut script = Script::new(PLAIN);
+    script.at(0, Died, "restart, degraded (not running)");
+    script.at(100, ADOPT, "degraded");
+    script.at(200, Died, "degraded (not running)");
+    script.at(999, Tick, "");
+    script.at(1_000, Tick, "restart");
+}
+
 /// R13: neither denial, clear nor a failed start empties the starts.
 #[test]
 fn neither_denial_nor_clear_nor_a_failed_start_makes_restarts_faster() {
@@ -124,6 +148,28 @@ fn after_a_denial_only_a_healthy_cycle_makes_restarts_fast_again() {
         if !healthy {
             assert_eq!(script.monitor.waiting_for(), Waiting::Delay(ms(at_ms + 20_000)));
         }
+    }
+}
+
+/// R13: after a denial the index that does not fall goes up with every start.
+#[test]
+fn after_a_denial_every_start_makes_the_waits_longer_to_stay() {
+    let limits = Limits {
+        restart_delay: delays(&[0, 5, 40]),
+        retry_count: Some(9),
+        retry_interval: Span::from_secs(100),
+        ..PLAIN
+    };
+    let mut script = Script::new(limits);
+    script.at(0, Immediate, "giveover, faulted");
+    script.at(0, DENIED, "");
+    script.at(1_000, Died, "restart, degraded (not running)");
+    script.at(1_000, Started, "degraded");
+    for (at_ms, wait_ms) in [(10_000, 5_000), (20_000, 40_000), (400_000, 40_000)] {
+        script.at(at_ms, Died, "degraded (not running)");
+        assert_eq!(script.monitor.waiting_for(), Waiting::Delay(ms(at_ms + wait_ms)));
+        script.at(at_ms + wait_ms, Tick, "restart");
+        script.at(at_ms + wait_ms, Started, "degraded");
     }
 }
 

@@ -206,6 +206,18 @@ fn the_periodic_timer_ends_a_pulse_though_the_clock_stands_still() {
     assert_eq!(bench.edges(), [(2_000, PinState::High), (3_000, PinState::Low)]);
 }
 
+/// The loop was stuck through the pulse, so nobody told the line when it really ended.
+#[test]
+fn the_grace_is_long_enough_for_a_pulse_that_the_timer_ended() {
+    let mut bench = Bench::cold();
+    assert_eq!(bench.pulse(1, 2_000), Ok(()));
+    bench.line.count_down(Timing::LONGEST);
+    assert!(!bench.line.is_held());
+    let until = at(3_000).after(GRACE);
+    assert_eq!(bench.pulse(2, until.as_millis() - 1), Err(Refused::TooSoon { until }));
+    assert_eq!(bench.pulse(2, until.as_millis()), Ok(()));
+}
+
 #[test]
 fn a_handler_of_a_fault_ends_a_pulse_at_once() {
     let mut bench = Bench::cold();
