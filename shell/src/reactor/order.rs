@@ -48,7 +48,7 @@ pub enum End {
     TimedOut,
     /// It never ran.
     NotRun(SpawnError),
-    /// We ended it; see [`Runner::cancel`].
+    /// We ended it; see [`super::Runner::cancel`].
     Cancelled,
 }
 

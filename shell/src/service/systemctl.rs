@@ -1,6 +1,5 @@
 //! The commands that speak to systemd.
 
-use giveover_core::policy::Limits;
 use giveover_core::time::Span;
 
 use super::Host;
@@ -48,6 +47,11 @@ fn systemctl(
     Program::new(&all, &environment.with(&plain)?)
 }
 
+/// What the configuration puts in place of time-outs that were not written, and what it calls
+/// their source.
+const OF_UNITS: Span = Span::from_secs(90);
+const DERIVED: [&str; 2] = ["systemd's default", "built in"];
+
 impl Spec {
     pub(super) fn new(
         plan: &ServicePlan,
@@ -56,20 +60,20 @@ impl Spec {
         environment: &Environment,
     ) -> Result<Self, BadProgram> {
         let verb = |verb| systemctl(host, environment, &[verb, "--", name]);
-        let (limits, usual) = (plan.policy.limits(), Limits::DEFAULT);
-        let written = |key, span, usual| {
+        let limits = plan.policy.limits();
+        let written = |key, span| {
             let source = plan.sources.iter().find(|(limit, _)| *limit == key);
             // A plan from another process does not say where its limits came from.
-            let built_in = source.map_or(span == usual, |(_, from)| from == "built in");
-            (!built_in).then_some(span)
+            let derived = source.map_or(span == OF_UNITS, |(_, from)| DERIVED.contains(&&**from));
+            (!derived).then_some(span)
         };
         Ok(Self {
             name: name.to_owned(),
             reset: verb("reset-failed")?,
             start: verb("start")?,
             stop: verb("stop")?,
-            start_timeout: written("start_timeout", limits.start_timeout, usual.start_timeout),
-            stop_timeout: written("stop_timeout", limits.stop_timeout, usual.stop_timeout),
+            start_timeout: written("start_timeout", limits.start_timeout),
+            stop_timeout: written("stop_timeout", limits.stop_timeout),
         })
     }
 }

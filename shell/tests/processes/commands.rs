@@ -190,8 +190,9 @@ impl Drop for Ice {
 fn one_that_cannot_be_killed_is_the_only_one_and_said_aloud() {
     let mut bench = Bench::new();
     let mut commands = Commands::new();
-    // Only the old freezer is as hard as that; elsewhere there is nothing to show it with.
-    let Some(ice) = Ice::new() else { return };
+    let Some(ice) = Ice::new() else {
+        return println!("skipped: cgroup: only the freezer of version 1 is as hard as that");
+    };
     let at = ice.0.display();
     let script = format!("echo $$$$ > {at}/cgroup.procs; echo FROZEN > {at}/freezer.state");
     let mut frozen = command(&bench, &["sh", "-c", &script], None);

@@ -332,7 +332,7 @@ fn what_cannot_be_started_says_why() {
 #[test]
 fn a_service_gets_its_user_directory_and_variables() {
     if !rustix::process::geteuid().is_root() {
-        return;
+        return println!("skipped: root: nobody else becomes another user");
     }
     let directory = tempfile::tempdir().unwrap();
     rustix::fs::chmod(directory.path(), 0o777.into()).unwrap();
@@ -473,8 +473,7 @@ fn a_control_group_holds_what_hides_from_us() {
     let root = if root.exists() { root } else { Path::new("/sys/fs/cgroup") };
     let own = root.join(format!("giveover-test-{}", std::process::id()));
     if fs::create_dir(&own).is_err() {
-        // Not ours to write here.
-        return;
+        return println!("skipped: cgroup: version 2 is not ours to write here");
     }
     let directory = tempfile::tempdir().unwrap();
     let mut host = host(directory.path());
