@@ -44,7 +44,7 @@ pub struct CheckOptions {
 /// What was found.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
-    /// What it leads to, as [`crate::report::check::screen`] shows it; empty with errors.
+    /// What it leads to, as [`crate::report::check::text`] shows it; empty with errors.
     pub screen: String,
     /// Errors and warnings, each with its place.
     pub findings: String,

@@ -1,6 +1,6 @@
 //! The command line: one file per verb.
 //!
-//! A verb takes its arguments and a [`Session`], prints through the session's console, and
+//! A verb takes its arguments and a session, prints through the session's console, and
 //! returns an exit status or why it stopped. What a verb shows is rendered in
 //! [`crate::report`]; what a daemon knows is asked through [`control`].
 

@@ -69,7 +69,7 @@ impl Child {
 
     fn spawn(mut command: Command, log: &Path) -> Result<Child, Why> {
         let mut pids = unreaped();
-        let process = command.spawn().while_doing(command.get_program().display())?;
+        let process = command.spawn().while_doing(command.get_program().to_string_lossy())?;
         pids.push(process.id() as i32);
         Ok(Child { process, log: log.to_owned(), talk: None })
     }

@@ -5,7 +5,7 @@ use crate::why::{While, Why};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
@@ -59,9 +59,6 @@ impl Events {
     /// The next one, unless `until_ns` comes first.
     pub(crate) fn next(&self, until_ns: u64) -> Option<Event> {
         let patience = Duration::from_nanos(until_ns.saturating_sub(now_ns()));
-        match self.receiver.recv_timeout(patience) {
-            Ok(event) => Some(event),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.receiver.recv_timeout(patience).ok()
     }
 }

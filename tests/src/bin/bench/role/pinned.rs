@@ -35,5 +35,5 @@ pub(super) fn run(args: &[OsString]) -> Result<(), Why> {
     let nofile = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: nofile.maximum, maximum: nofile.maximum })?;
     let error = Command::new(program).args(rest).exec();
-    Err(error).while_doing(program.display())
+    Err(error).while_doing(program.to_string_lossy())
 }
