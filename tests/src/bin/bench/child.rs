@@ -1,7 +1,7 @@
 //! A process we started, and the promise that it ends with us.
 //!
 //! Four things keep the promise: `Drop` ends a child by its pid; a signal to the bench ends all
-//! that are on the list and then removes the scratch directory; [`crate::role::pinned`] asks the
+//! that are on the list and then removes the scratch directory; `role::pinned` asks the
 //! kernel to send SIGTERM when the bench itself is killed; and what is only a role of this binary
 //! ends when its standard input does.
 
