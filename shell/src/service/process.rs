@@ -18,7 +18,7 @@ use crate::reactor::{
     BadProgram, Child, Done, Environment, Exit, Look, Member, Reactor, Timer, Tree, procfs,
 };
 use spec::Spec;
-use stop::Stopping;
+use stop::{Stopping, Then};
 
 /// The keeper of a service that is a process of ours.
 pub(super) struct Process {
@@ -71,12 +71,17 @@ impl Process {
             return;
         }
         for identity in context.strays.take(&self.spec.name, context.now) {
-            if matches!(self.state, State::Down) {
+            let leads = procfs::stat(identity.pid).is_some_and(|s| s.session == identity.pid);
+            if matches!(self.state, State::Down) && (leads || self.spec.forks) {
                 self.adopt(&identity, context);
-            } else if let Some(tree) = &mut self.tree {
-                // There ought to be one. Whatever else there is goes with it.
-                tree.root(identity.pid);
+                continue;
             }
+            // Its main process is gone, or is another: this one goes with the rest.
+            let cgroup = &self.spec.cgroup;
+            let tree = self.tree.get_or_insert_with(|| {
+                Tree::new(identity.instance).within(cgroup.clone()).anywhere()
+            });
+            tree.root(identity.pid);
         }
     }
 
@@ -241,15 +246,12 @@ impl Keeper for Process {
                 context.say(Event::StartFailed(Trouble::start(busy, words)));
             }
             State::Down => {
-                let left = self.tree.as_ref().map(|tree| tree.members(&context.reactor.children));
-                if let Some(member) = left.as_ref().and_then(|left| left.first()) {
-                    let words = format!("pid {} of the old instance is not gone", member.pid);
-                    context.say(Event::StartFailed(Trouble::start(busy, words)));
+                let gone = |tree: &Tree| tree.is_gone(&context.reactor.children);
+                if !self.tree.as_ref().is_none_or(gone) {
+                    self.begin_stop(context, None, Then::Start);
                     return;
                 }
-                self.tree = None;
-                let until = context.now.after(self.spec.start_timeout);
-                self.attempt(context, until);
+                self.begin_start(context);
             }
         }
     }
@@ -257,13 +259,15 @@ impl Keeper for Process {
     fn stop(&mut self, context: &mut Context<'_>) {
         self.meet(context);
         match std::mem::replace(&mut self.state, State::Down) {
-            State::Down | State::Lacking { .. } | State::Unheld => self.begin_stop(context, None),
+            State::Down | State::Lacking { .. } | State::Unheld => {
+                self.begin_stop(context, None, Then::Rest);
+            }
             State::SettingUp { child, reason, .. } => {
                 context.reactor.remove(&mut SourceFd(&reason.as_raw_fd()));
-                self.begin_stop(context, Some(child));
+                self.begin_stop(context, Some(child), Then::Rest);
             }
             State::Forking { child, .. } | State::Up { main: child } => {
-                self.begin_stop(context, Some(child));
+                self.begin_stop(context, Some(child), Then::Rest);
             }
             State::Stopping(stopping) => self.stop_again(context, stopping),
         }

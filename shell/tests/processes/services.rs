@@ -258,10 +258,32 @@ fn after_a_kill_of_the_main_process_a_stop_proves_the_rest_gone() {
     signal(pid, Signal::KILL);
     let died = Event::Died { pid: Some(pid), exit: Some(Exit::Signal(9)) };
     assert_eq!(site.event(), died);
-    // Nothing is started while the old instance is not gone.
-    let Event::StartFailed(trouble) = site.start() else { panic!("it started") };
-    assert_eq!(trouble.cause.code, Cause::ERRNO + Errno::EBUSY as u16);
     assert_eq!(running(&["sleep", "7104"]).len(), 2);
+    assert_eq!(site.stop(), Event::Stopped);
+    assert!(running(&["sleep", "7104"]).is_empty());
+    site.quiet();
+}
+
+#[test]
+fn a_start_first_ends_what_is_left_of_the_old_instance() {
+    let stubborn = "trap '' TERM; sh -c \"trap '' TERM; touch up; sleep 7104; wait\" & wait";
+    let directory = tempfile::tempdir().unwrap();
+    let text = format!("cd {}; {stubborn}", directory.path().display());
+    let host = host(directory.path());
+    let mut site = Site::on(host, directory, Run::Process(Box::new(script(&text))), 500);
+    for _ in 0..2 {
+        let pid = site.run();
+        site.until_file("up");
+        site.bench.until(&mut site.services, |_, _| {
+            (running(&["sleep", "7104"]).len() == 1).then_some(())
+        });
+        fs::remove_file(site.path("up")).unwrap();
+        signal(pid, Signal::KILL);
+        assert!(matches!(site.event(), Event::Died { .. }));
+    }
+    // A stop that is asked for meanwhile is what counts.
+    let now = site.bench.now();
+    site.services.start(&mut site.bench.reactor, WEB, now);
     assert_eq!(site.stop(), Event::Stopped);
     assert!(running(&["sleep", "7104"]).is_empty());
     site.quiet();
@@ -496,12 +518,12 @@ fn a_control_group_holds_what_hides_from_us() {
 fn stranger(site: &mut Site, instance: &str) -> u32 {
     let state = site.directory.path().display();
     let marks = format!("GIVEOVER_SERVICE=web GIVEOVER_STATE={state} GIVEOVER_INSTANCE={instance}");
-    bystander(site, &marks)
+    bystander(site, &format!("env {marks} setsid"))
 }
 
-/// The same with these marks.
-fn bystander(site: &mut Site, marks: &str) -> u32 {
-    let script = format!("env {marks} setsid sleep 7112 & echo $! > pid; wait");
+/// The same, begun by `how`.
+fn bystander(site: &mut Site, how: &str) -> u32 {
+    let script = format!("{how} sleep 7112 & echo $! > pid; wait");
     let mut parent = std::process::Command::new("sh")
         .args(["-c", &script])
         .current_dir(site.directory.path())
@@ -562,7 +584,7 @@ fn an_adopted_process_can_be_stopped() {
 #[test]
 fn a_forged_identity_never_gets_a_signal() {
     let mut site = sleeper();
-    let pid = bystander(&mut site, "A=b");
+    let pid = bystander(&mut site, "setsid");
     let other = Instance { monitor: 2, since: 2, number: 2 };
     let real = Identity::of(pid, other).unwrap();
     for forged in [
@@ -624,6 +646,22 @@ fn a_start_makes_no_second_one_beside_it_and_a_stop_ends_it() {
     let pid = stranger(&mut site, ELSEWHERE);
     assert_eq!(site.stop(), Event::Stopped);
     assert_eq!(Member::of(pid), None);
+    site.quiet();
+}
+
+#[test]
+fn what_a_dead_instance_left_is_not_taken_for_the_service() {
+    let mut site = sleeper();
+    let state = site.directory.path().display().to_string();
+    let marks =
+        format!("GIVEOVER_SERVICE=web GIVEOVER_STATE={state} GIVEOVER_INSTANCE={ELSEWHERE}");
+    // Not the leader of its session, so it was not what a monitor began.
+    let left = bystander(&mut site, &format!("env {marks}"));
+    let pid = site.run();
+    assert_ne!(pid, left);
+    site.bench.until(&mut site.services, |_, _| running(&["sleep", "7112"]).pop());
+    assert_eq!(running(&["sleep", "7112"]), [pid]);
+    assert_eq!(site.stop(), Event::Stopped);
     site.quiet();
 }
 

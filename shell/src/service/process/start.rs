@@ -20,6 +20,13 @@ use super::{LACK_AGAIN, Next, Process, State, let_go};
 use crate::reactor::{Child, Exit, Instance, Look, SpawnError, Stdio, Tree, procfs};
 
 impl Process {
+    /// Starts it; nothing of the old instance is left.
+    pub(super) fn begin_start(&mut self, context: &mut Context<'_>) {
+        self.tree = None;
+        let until = context.now.after(self.spec.start_timeout);
+        self.attempt(context, until);
+    }
+
     /// Tries to start it, once.
     pub(super) fn attempt(&mut self, context: &mut Context<'_>, until: Instant) {
         let instance = context.reactor.children.instance();

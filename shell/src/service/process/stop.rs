@@ -10,6 +10,15 @@ use super::spec::Stop;
 use super::{Process, State, let_go};
 use crate::reactor::{Child, Done, End, Exit, Keep, Look, Member, Order, Run};
 
+/// What a stop is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// It was asked for.
+    Rest,
+    /// A start was asked for, and something of the old instance was left.
+    Start,
+}
+
 /// A stop under way, or one that has failed.
 ///
 /// # Source
@@ -30,10 +39,11 @@ pub(super) struct Stopping {
     wait: u64,
     /// What the stop command had to say, if it failed.
     said: Option<String>,
+    then: Then,
 }
 
 impl Stopping {
-    fn new(context: &Context<'_>, timeout_ms: u64, held: Option<Child>) -> Self {
+    fn new(context: &Context<'_>, timeout_ms: u64, held: Option<Child>, then: Then) -> Self {
         Self {
             held,
             command: None,
@@ -44,6 +54,7 @@ impl Stopping {
             failed: false,
             wait: FIRST_WAIT,
             said: None,
+            then,
         }
     }
 
@@ -69,9 +80,14 @@ const LAST_WAIT: u64 = 500;
 
 impl Process {
     /// Asks what runs to stop; `held` is its main process, if it has one.
-    pub(super) fn begin_stop(&mut self, context: &mut Context<'_>, held: Option<Child>) {
+    pub(super) fn begin_stop(
+        &mut self,
+        context: &mut Context<'_>,
+        held: Option<Child>,
+        then: Then,
+    ) {
         let timeout_ms = u64::from(self.spec.stop_timeout.as_millis());
-        let mut stopping = Stopping::new(context, timeout_ms, held);
+        let mut stopping = Stopping::new(context, timeout_ms, held, then);
         if let Some(tree) = &mut self.tree {
             // Whoever is there now is known from here on, whatever it does to hide.
             for member in tree.members(&context.reactor.children) {
@@ -97,9 +113,10 @@ impl Process {
     /// A stop is asked for while one is under way, or after one has failed.
     pub(super) fn stop_again(&mut self, context: &mut Context<'_>, stopping: Stopping) {
         if stopping.failed {
-            self.begin_stop(context, stopping.held);
+            self.begin_stop(context, stopping.held, Then::Rest);
         } else {
-            self.state = State::Stopping(stopping);
+            // Nothing is to be started any more, if that was what it was for.
+            self.state = State::Stopping(Stopping { then: Then::Rest, ..stopping });
         }
     }
 
@@ -140,7 +157,7 @@ impl Process {
         if context.now >= stopping.fail_at && !stopping.failed {
             stopping.failed = true;
             self.disarm(context);
-            context.say(Event::StopFailed(trouble(&stopping, &left)));
+            context.say(failed(&stopping, &left));
         }
         self.arm_next(context, &mut stopping);
         self.state = State::Stopping(stopping);
@@ -188,9 +205,11 @@ impl Process {
         self.disarm(context);
         self.tree = None;
         self.state = State::Down;
-        // A stop that failed has been answered; the next one finds nothing to do.
-        if !stopping.failed {
-            context.say(Event::Stopped);
+        match (stopping.failed, stopping.then) {
+            // It has been answered; the next one finds nothing to do.
+            (true, _) => {}
+            (false, Then::Rest) => context.say(Event::Stopped),
+            (false, Then::Start) => self.begin_start(context),
         }
     }
 
@@ -223,11 +242,15 @@ fn failure(done: &Done<Method>) -> String {
     }
 }
 
-fn trouble(stopping: &Stopping, left: &[Member]) -> Trouble {
+/// What is said when something is left at the end.
+fn failed(stopping: &Stopping, left: &[Member]) -> Event {
     let who: Vec<String> = left.iter().take(5).map(|member| member.pid.to_string()).collect();
     let mut words = format!("still there after KILL: pid {}", who.join(", "));
     if let Some(said) = &stopping.said {
         words = format!("{said}; {words}");
     }
-    Trouble::stop(Cause::TIMED_OUT, words)
+    match stopping.then {
+        Then::Rest => Event::StopFailed(Trouble::stop(Cause::TIMED_OUT, words)),
+        Then::Start => Event::StartFailed(Trouble::start(Cause::TIMED_OUT, words)),
+    }
 }
