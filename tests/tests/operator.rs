@@ -59,7 +59,7 @@ fn an_operator_restarts_for_nothing_and_holds() {
     let text = daemon.ok(&["restart", "web"]);
     assert!(text.contains("started"), "{text}");
     assert_eq!(daemon.service("web")["restarts"], 0);
-    assert_eq!(starts(&daemon), 2);
+    wait_for("it to be up", || (starts(&daemon) == 2).then_some(()));
 
     daemon.wait_status("web", "ok");
     let text = daemon.ok(&["hold", "web", "--for", "10m", "--reason", "upgrade"]);

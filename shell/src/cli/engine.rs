@@ -18,6 +18,8 @@ use crate::{daemon, sim};
 
 /// `run`: returns one of its exit statuses.
 pub(super) fn run(options: RunOptions) -> Exit {
+    // What our starter left open is nobody's here, and would go on to every child.
+    crate::reactor::close_inherited();
     if options.demo {
         return Exit(daemon::demo::run(options.paint));
     }

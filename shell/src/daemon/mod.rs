@@ -224,6 +224,7 @@ impl Daemon {
             }
             if answers.is_empty() {
                 self.answers = answers;
+                self.tell_stuck();
                 return;
             }
             for answer in answers.drain(..) {

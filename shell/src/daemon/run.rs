@@ -68,7 +68,8 @@ impl Daemon {
             program: &mut program,
             until: now.after(timeout),
             keep: Keep::Line,
-            leave: false,
+            // What hands a service over may leave something running that is meant to stay.
+            leave: errand == Errand::Command,
         };
         let run = self.errands.runner.start(&mut self.reactor, (service, errand), order, now);
         if let Some(run) = run {

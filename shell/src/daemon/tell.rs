@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 
 use giveover_core::failure::{Cause, Phase, ProbeResult};
 use giveover_core::monitor::{
-    Action, Actions, Event, Holder, Origin, Reason, RestartOutcome, Status, Waiting,
+    Action, Actions, Event, GiveoverOutcome, Holder, Origin, Reason, RestartOutcome, Status,
+    Waiting,
 };
 use giveover_core::time::Instant;
 
@@ -129,7 +130,12 @@ impl Daemon {
             }
             _ => {}
         }
-        let delayed = before.restarting_at.is_none() && self.delayed(service).is_some();
+        // One that a person asked for, or that takes a giveover back, has been told already.
+        let told = matches!(
+            event,
+            Event::Restart | Event::GiveoverDone { outcome: GiveoverOutcome::Aborted { .. }, .. }
+        );
+        let delayed = !told && before.restarting_at.is_none() && self.delayed(service).is_some();
         if delayed {
             self.tell_restart(service, self.delayed(service));
         }
@@ -477,6 +483,18 @@ impl Daemon {
             }
         };
         self.say(service, event, text);
+    }
+
+    /// A command that was killed and is still there: not ours to signal, or asleep in the kernel.
+    pub(super) fn tell_stuck(&mut self) {
+        while let Some(stuck) = self.commands.stuck() {
+            let service = stuck.key.service as usize;
+            let Some(plan) = self.plan.services.get(service) else { continue };
+            let check = plan.checks.get(usize::from(stuck.key.check));
+            let name = check.map(|check| check.name.to_string()).unwrap_or_default();
+            let why = format!("pid {} cannot be ended", stuck.pid);
+            self.say(service, message::Event::Unmeasured, words::unmeasured(&name, &why, None));
+        }
     }
 
     pub(super) fn tell_probing(&mut self, service: usize, port: u16) {
