@@ -268,6 +268,14 @@ impl Daemon {
         self.wait_service(name, &format!("to be {status}"), |service| service["status"] == status)
     }
 
+    /// Tells the puppet how to be.
+    ///
+    /// # Panics
+    /// The directory is gone.
+    pub fn mood(&self, word: &str) {
+        fs::write(self.dir.path().join("mood"), word).expect("a mood");
+    }
+
     /// All events of a service there are.
     ///
     /// # Panics
@@ -312,6 +320,29 @@ impl Drop for Daemon {
             eprintln!("--- the daemon's log:\n{}", self.log_text());
         }
     }
+}
+
+/// A daemon with one service, `web`: the puppet at `program`, probed over HTTP, quick enough for a
+/// test. `more` is added to the configuration. Also returns the port.
+#[must_use]
+pub fn with_puppet(program: &str, arguments: &[&str], more: &str) -> (Daemon, u16) {
+    let port = free_port();
+    let text = format!(
+        "[policy.default]\n\
+         thorough_probe_interval = \"200ms\"\n\
+         probe_timeout  = \"300ms\"\n\
+         retry_count    = 2\n\
+         retry_interval = \"10m\"\n\
+         restart_delay  = [\"0s\"]\n\
+         start_grace    = \"2s\"\n\
+         start_timeout  = \"2s\"\n\
+         stop_timeout   = \"4s\"\n\
+         [service.web]\n\
+         start = [\"{program}\", \"{port}\", \"$DIR/mood\", \"$DIR/starts\"]\n\
+         check.page = \"http://127.0.0.1:{port}/\"\n\
+         {more}"
+    );
+    (Daemon::start_with(&text, arguments), port)
 }
 
 /// Standard output and error of a command, for a message.

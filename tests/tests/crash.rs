@@ -3,33 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use giveover_tests::{Daemon, free_port, is_running, wait_for};
+use giveover_tests::{Daemon, is_running, wait_for, with_puppet};
 use rustix::process::Signal;
 
-fn puppet(more: &str) -> Daemon {
-    let (port, puppet) = (free_port(), env!("CARGO_BIN_EXE_puppet"));
-    Daemon::start_with(
-        &format!(
-            "[policy.default]\n\
-             thorough_probe_interval = \"200ms\"\n\
-             probe_timeout  = \"300ms\"\n\
-             retry_count    = 2\n\
-             retry_interval = \"10m\"\n\
-             restart_delay  = [\"0s\"]\n\
-             start_grace    = \"2s\"\n\
-             start_timeout  = \"2s\"\n\
-             stop_timeout   = \"4s\"\n\
-             [service.web]\n\
-             start = [\"{puppet}\", \"{port}\", \"$DIR/mood\", \"$DIR/starts\"]\n\
-             check.page = \"http://127.0.0.1:{port}/\"\n\
-             {more}"
-        ),
-        &["--leave"],
-    )
-}
-
-fn mood(daemon: &Daemon, word: &str) {
-    fs::write(daemon.dir.path().join("mood"), word).expect("a mood");
+/// A daemon that leaves its service running when it ends.
+fn puppet() -> Daemon {
+    with_puppet(env!("CARGO_BIN_EXE_puppet"), &["--leave"], "").0
 }
 
 fn pid(daemon: &Daemon) -> u32 {
@@ -69,11 +48,11 @@ impl Drop for Left {
 /// The number of restarts never falls, and a running service is taken up as it is.
 #[test]
 fn a_killed_monitor_is_followed_by_one_that_knows_the_history() {
-    let mut daemon = puppet("");
+    let mut daemon = puppet();
     daemon.wait_status("web", "ok");
-    mood(&daemon, "exit");
+    daemon.mood("exit");
     daemon.wait_event("web", "restarted");
-    mood(&daemon, "ok");
+    daemon.mood("ok");
     daemon.wait_status("web", "ok");
     let before = daemon.service("web");
     let service = pid(&daemon);
@@ -99,7 +78,7 @@ fn a_killed_monitor_is_followed_by_one_that_knows_the_history() {
 /// killed meanwhile. The next one ends what was begun, and the restart is counted once.
 #[test]
 fn a_restart_that_was_cut_short_is_carried_out_once() {
-    let mut daemon = puppet("");
+    let mut daemon = puppet();
     daemon.wait_status("web", "ok");
     let frozen = pid(&daemon);
     let _left = Left(frozen);
@@ -119,7 +98,7 @@ fn a_restart_that_was_cut_short_is_carried_out_once() {
 /// It died while nobody watched: that is a death like any other.
 #[test]
 fn a_service_that_died_meanwhile_is_a_failure() {
-    let mut daemon = puppet("");
+    let mut daemon = puppet();
     daemon.wait_status("web", "ok");
     let service = pid(&daemon);
     daemon.kill();
@@ -134,7 +113,7 @@ fn a_service_that_died_meanwhile_is_a_failure() {
 /// A hold, its reason and its end survive too.
 #[test]
 fn a_hold_survives() {
-    let mut daemon = puppet("");
+    let mut daemon = puppet();
     daemon.wait_status("web", "ok");
     let _left = Left(pid(&daemon));
     let _ = daemon.ok(&["hold", "web", "--for", "10m", "--reason", "broker upgrade"]);
@@ -150,11 +129,11 @@ fn a_hold_survives() {
 /// A torn tail loses no more than what was cut; damage in the middle is set aside and said.
 #[test]
 fn a_damaged_journal_is_reported_and_never_read_as_healthy() {
-    let mut daemon = puppet("");
+    let mut daemon = puppet();
     daemon.wait_status("web", "ok");
-    mood(&daemon, "exit");
+    daemon.mood("exit");
     daemon.wait_event("web", "restarted");
-    mood(&daemon, "ok");
+    daemon.mood("ok");
     daemon.wait_status("web", "ok");
     let service = pid(&daemon);
     let _left = Left(service);

@@ -1,31 +1,9 @@
 //! What people do with a running daemon: ask, hold, restart, stop, give over, reload.
 
-use giveover_tests::{Daemon, free_port, processes_with, text_of, wait_for};
+use giveover_tests::{Daemon, free_port, processes_with, text_of, wait_for, with_puppet};
 
-/// A puppet behind a daemon, quick enough for a test.
 fn puppet(more: &str) -> (Daemon, u16) {
-    let port = free_port();
-    let puppet = env!("CARGO_BIN_EXE_puppet");
-    let daemon = Daemon::start(&format!(
-        "[policy.default]\n\
-         thorough_probe_interval = \"200ms\"\n\
-         probe_timeout  = \"300ms\"\n\
-         retry_count    = 2\n\
-         retry_interval = \"60s\"\n\
-         restart_delay  = [\"0s\"]\n\
-         start_grace    = \"2s\"\n\
-         start_timeout  = \"2s\"\n\
-         stop_timeout   = \"2s\"\n\
-         [service.web]\n\
-         start = [\"{puppet}\", \"{port}\", \"$DIR/mood\", \"$DIR/starts\"]\n\
-         check.page = \"http://127.0.0.1:{port}/\"\n\
-         {more}"
-    ));
-    (daemon, port)
-}
-
-fn mood(daemon: &Daemon, word: &str) {
-    std::fs::write(daemon.dir.path().join("mood"), word).expect("a mood");
+    with_puppet(env!("CARGO_BIN_EXE_puppet"), &[], more)
 }
 
 fn starts(daemon: &Daemon) -> usize {
@@ -38,14 +16,14 @@ fn starts(daemon: &Daemon) -> usize {
 fn failures_restart_within_the_budget_and_past_it_wait() {
     let (daemon, _) = puppet("");
     daemon.wait_status("web", "ok");
-    mood(&daemon, "503");
+    daemon.mood("503");
     let service = daemon.wait_status("web", "faulted");
     assert_eq!((&service["restarts"], starts(&daemon)), (&2.into(), 3), "{service}");
     assert_eq!(service["held"]["by"], "budget", "{service}");
     assert_eq!(service["message"], "Service has failed");
     let explained = daemon.ok(&["explain", "web"]);
     assert!(explained.contains("web is faulted"), "{explained}");
-    mood(&daemon, "ok");
+    daemon.mood("ok");
     daemon.wait_status("web", "ok");
     let recovered = daemon.wait_event("web", "recovered");
     assert!(recovered["text"].as_str().expect("text").contains("2 restarts"), "{recovered}");
@@ -64,7 +42,7 @@ fn an_operator_restarts_for_nothing_and_holds() {
     daemon.wait_status("web", "ok");
     let text = daemon.ok(&["hold", "web", "--for", "10m", "--reason", "upgrade"]);
     assert!(text.contains("held by"), "{text}");
-    mood(&daemon, "refuse");
+    daemon.mood("refuse");
     let service = daemon.wait_status("web", "degraded");
     assert_eq!(service["held"]["by"], "operator");
     assert_eq!(service["held"]["why"], "upgrade");
@@ -79,12 +57,12 @@ fn a_death_under_a_hold_counts_when_released() {
     let (daemon, _) = puppet("");
     daemon.wait_status("web", "ok");
     let _ = daemon.ok(&["hold", "web"]);
-    mood(&daemon, "exit");
+    daemon.mood("exit");
     daemon.wait_service("web", "to be dead", |service| {
         service["message"] == "Service daemon not running"
     });
     assert_eq!(starts(&daemon), 1, "nothing is done while it is held");
-    mood(&daemon, "ok");
+    daemon.mood("ok");
     let _ = daemon.ok(&["release", "web"]);
     daemon.wait_status("web", "ok");
     assert_eq!((&daemon.service("web")["restarts"], starts(&daemon)), (&1.into(), 2));
@@ -114,7 +92,7 @@ fn past_the_budget_it_is_given_over_by_command() {
          command = [\"/bin/sh\", \"-c\", \"pgrep -f $DIR/mood -c > $DIR/left; echo $$GIVEOVER_SERVICE >> $DIR/said\"]\n",
     );
     daemon.wait_status("web", "ok");
-    mood(&daemon, "refuse");
+    daemon.mood("refuse");
     let service = daemon.wait_status("web", "offline");
     assert_eq!(service["waiting_for"], "given_over", "{service}");
     let said = std::fs::read_to_string(daemon.dir.path().join("said")).expect("the command ran");
@@ -123,7 +101,7 @@ fn past_the_budget_it_is_given_over_by_command() {
     let left = std::fs::read_to_string(daemon.dir.path().join("left")).expect("a count");
     assert_eq!(left.trim(), "1", "stopped before it was handed over");
     assert_eq!(starts(&daemon), 3);
-    mood(&daemon, "ok");
+    daemon.mood("ok");
     let _ = daemon.ok(&["start", "web"]);
     let service = daemon.wait_status("web", "ok");
     assert_eq!(service["restarts"], 0, "a new monitor begins with empty histories");
@@ -139,7 +117,7 @@ fn a_denied_giveover_empties_the_histories_and_leaves_it_alone() {
          command = [\"/bin/false\"]\n",
     );
     daemon.wait_status("web", "ok");
-    mood(&daemon, "503");
+    daemon.mood("503");
     let denied = daemon.wait_event("web", "denied");
     assert!(denied["text"].as_str().expect("text").contains("giveover.may says no"), "{denied}");
     assert_eq!(denied["restarts"], 2, "as it stood when it was denied");
@@ -185,9 +163,9 @@ fn a_command_that_hangs_leaves_it_to_a_person() {
 fn a_reload_keeps_histories_and_a_bad_one_changes_nothing() {
     let (daemon, _) = puppet("");
     daemon.wait_status("web", "ok");
-    mood(&daemon, "exit");
+    daemon.mood("exit");
     daemon.wait_event("web", "restarted");
-    mood(&daemon, "ok");
+    daemon.mood("ok");
     daemon.wait_status("web", "ok");
     let before = daemon.service("web");
     let file = std::fs::read_to_string(daemon.config()).expect("the configuration");
@@ -223,7 +201,7 @@ fn a_service_that_is_needed_and_not_ok_holds_back_the_one_that_needs_it() {
     daemon.wait_status("web", "ok");
     std::fs::write(daemon.dir.path().join("mood-db"), "503").expect("a mood");
     daemon.wait_status("db", "faulted");
-    mood(&daemon, "refuse");
+    daemon.mood("refuse");
     let service = daemon.wait_status("web", "degraded");
     assert_eq!(service["unmet"][0], "db", "{service}");
     assert_eq!((&service["failure_sum"], starts(&daemon)), (&0.into(), 1));
@@ -287,7 +265,7 @@ fn a_probe_by_hand_counts_nothing() {
     let (daemon, port) = puppet("");
     daemon.wait_status("web", "ok");
     let _ = daemon.ok(&["hold", "web"]);
-    mood(&daemon, "503");
+    daemon.mood("503");
     daemon.wait_status("web", "degraded");
     let probed = daemon.cli(&["probe", "web"]);
     assert_eq!(probed.status.code(), Some(1), "partial: {}", text_of(&probed));
