@@ -132,9 +132,13 @@ impl Daemon {
     /// It ends, or does not answer.
     pub fn run(&mut self) {
         let log = fs::File::options().create(true).append(true).open(&self.log).expect("a log");
+        // Programs a test has put into `bin` come before the system's.
+        let path = std::env::var("PATH").unwrap_or_default();
+        let path = format!("{}:{path}", self.dir.path().join("bin").display());
         let child = Command::new(giveover())
             .arg("run")
             .arg(self.config())
+            .env("PATH", path)
             .arg("--state")
             .arg(self.dir.path().join("state"))
             .arg("--socket")

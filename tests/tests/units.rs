@@ -1,0 +1,83 @@
+//! A unit of systemd under the daemon, behind a stand-in for `systemctl` that runs a real process.
+//! No systemd runs in CI; how it speaks was taken from its manual.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use giveover_tests::{Daemon, is_running, signal_to};
+use rustix::process::Signal;
+
+/// `start` and `stop` keep a process and say so in files; `show` prints what stands there.
+const SYSTEMCTL: &str = r#"#!/bin/sh
+cd "$(dirname "$0")" || exit 9
+echo "$*" >> log
+verb=$2
+case $verb in
+start)
+    sleep 5555 &
+    echo $! > pid
+    echo x >> invocations
+    ;;
+stop)
+    echo stopping > asked
+    kill "$(cat pid)"
+    ;;
+show)
+    pid=$(cat pid 2>/dev/null || echo 0)
+    echo LoadState=loaded
+    echo UnitFileState=enabled
+    echo NRestarts=0
+    echo "InvocationID=$(wc -l < invocations 2>/dev/null || echo 0)"
+    echo Job=
+    echo TimeoutStartUSec=5s
+    echo TimeoutStopUSec=5s
+    if [ "$pid" != 0 ] && kill -0 "$pid" 2>/dev/null; then
+        printf 'ActiveState=active\nSubState=running\nResult=success\nMainPID=%s\n' "$pid"
+    elif [ -e asked ] || [ "$pid" = 0 ]; then
+        printf 'ActiveState=inactive\nSubState=dead\nResult=success\nMainPID=0\n'
+    else
+        printf 'ActiveState=failed\nSubState=failed\nResult=signal\nMainPID=0\n'
+        printf 'ExecMainExitTimestampMonotonic=1\nActiveExitTimestampMonotonic=2\n'
+    fi
+    echo
+    ;;
+esac
+"#;
+
+fn stand_in(dir: &Path) {
+    let bin = dir.join("bin");
+    fs::create_dir(&bin).expect("a directory");
+    let program = bin.join("systemctl");
+    fs::write(&program, SYSTEMCTL).expect("a program");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("rights");
+}
+
+/// Enabled and not running: started. Its process dies: restarted by a job, once, and charged.
+/// Stopped by an operator: offline.
+#[test]
+fn a_unit_is_started_watched_restarted_and_stopped() {
+    let daemon = Daemon::start_in(
+        "[service.web]\n\
+         unit = \"web.service\"\n\
+         check.up = { command = [\"/bin/true\"] }\n\
+         policy = { thorough_probe_interval = \"300ms\", probe_timeout = \"2s\", start_grace = \"0s\" }\n",
+        &[],
+        stand_in,
+    );
+    let service = daemon.wait_status("web", "ok");
+    assert_eq!(service["unit"], "web.service");
+    let pid = service["pid"].as_u64().expect("a main process") as u32;
+    signal_to(pid, Signal::KILL);
+    let service = daemon.wait_service("web", "to be ok as another process", |service| {
+        service["status"] == "ok"
+            && service["pid"].as_u64().is_some_and(|new| new != u64::from(pid))
+    });
+    assert_eq!(service["restarts"], 1, "{service}");
+    let log = fs::read_to_string(daemon.dir.path().join("bin/log")).expect("what was asked");
+    assert!(log.contains("reset-failed"), "{log}");
+    let pid = service["pid"].as_u64().expect("a main process") as u32;
+    let _ = daemon.ok(&["stop", "web"]);
+    assert_eq!(daemon.service("web")["status"], "offline");
+    assert!(!is_running(pid), "the job has stopped it");
+}
