@@ -130,6 +130,8 @@ impl Daemon {
         }
         self.note_asked(service, "stop", who);
         self.watches[service].more().asked_by = Some(who.to_owned());
+        // Nobody restarts what is being stopped.
+        self.feed(service, Event::End);
         self.stop(service, Then::Rest);
     }
 

@@ -207,7 +207,12 @@ impl Daemon {
                 self.feed(service, Event::RestartDone { ticket, outcome });
             }
             Then::HandOver(ticket) => self.handover_not_stopped(service, ticket, cause),
-            Then::Rest => self.tell_stop_failed(service, cause),
+            Then::Rest => {
+                self.tell_stop_failed(service, cause);
+                // Something of it still runs: its monitor goes on.
+                let first = self.plan.services[service].policy.limits().thorough_probe_interval;
+                self.feed(service, Event::Begin { first, started: false });
+            }
             Then::End => {
                 self.tell_stop_failed(service, cause);
                 self.ended(service);
