@@ -160,7 +160,11 @@ fn a_service_that_others_healed_is_charged_and_left_alone() {
     script.at(0, Probe(50), "degraded");
     script.at(10_000, Feed(Event::Healed), "");
     script.counts(10_000, 0, 1);
+    assert_eq!(script.monitor.history().evidence().1, 50);
     script.at(40_000, Probe(0), "ok");
+    script.at(60_000, Probe(20), "degraded");
+    script.at(400_000, Feed(Event::Healed), "");
+    assert_eq!(script.monitor.history().evidence().1, 50, "the 20 had aged out");
 }
 
 /// They healed it while our own restart still waited: ours is called off.
