@@ -101,8 +101,10 @@ impl<F: FailureSlots, R: InstantSlots> History<F, R> {
     /// Empties the failures because a decision was made on them. [`History::evidence`] still
     /// has them until new ones come.
     pub fn spend_failures(&mut self) {
-        self.spent_sum = self.failure_sum;
-        self.failures.clear();
+        if !self.failures.is_empty() {
+            self.spent_sum = self.failure_sum;
+            self.failures.clear();
+        }
         self.failure_sum = 0;
     }
 
@@ -128,11 +130,8 @@ impl<F: FailureSlots, R: InstantSlots> History<F, R> {
 
     /// Empties failures and restarts; starts stay, so that pacing goes on.
     pub fn clear(&mut self) {
-        if !self.failures.is_empty() {
-            self.spend_failures();
-        }
+        self.spend_failures();
         self.restarts.clear();
-        self.failure_sum = 0;
     }
 
     /// Empties everything: another monitor begins.
@@ -288,6 +287,7 @@ mod tests {
         history.add_failure(at(5), Weight::HALF, CAUSE);
         history.spend_failures();
         history.clear(); // as a denial does
+        history.spend_failures(); // as an immediate result does
         let (evidence, sum) = history.evidence();
         assert!(evidence.map(|failure| failure.at).eq([at(0), at(5)]));
         assert_eq!(sum, 100);

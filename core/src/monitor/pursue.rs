@@ -296,7 +296,6 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// The other side may be running: nothing is started until a person says so.
     fn unproven(&mut self) {
         self.standing.pursuit = Pursuit::None;
-        self.standing.cycle = Cycle::Still;
         self.standing.dead = true;
         self.standing.holds |= Holder::Unproven as u8;
         self.standing.status = Status::Faulted;

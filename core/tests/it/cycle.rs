@@ -23,7 +23,12 @@ fn result(check: u8, kind: u8) -> ProbeResult {
 
 /// Runs a cycle whose checks answer as `kinds`, in the order `first` tells; returns the verdict
 /// and the checks that were begun.
-fn run(ladder: &Ladder<'_>, due: Checks, kinds: [u8; 3], first: u8) -> (ProbeResult, Checks) {
+fn run(
+    ladder: &Ladder<'_>,
+    due: Checks,
+    kinds: [u8; 3],
+    first: u8,
+) -> (ProbeResult, Round, Checks) {
     let (mut round, step) = Round::begin(ladder, due);
     let mut begun = step.begin;
     let mut waiting: Vec<u8> = step.begin.iter().collect();
@@ -39,7 +44,7 @@ fn run(ladder: &Ladder<'_>, due: Checks, kinds: [u8; 3], first: u8) -> (ProbeRes
         }
         verdict = step.verdict;
     }
-    (verdict.expect("one verdict"), begun)
+    (verdict.expect("one verdict"), round, begun)
 }
 
 /// What the rules say of the results that count, in any order.
@@ -98,7 +103,8 @@ fn checks_beside_each_other_have_one_verdict_in_any_order() {
         let observed: Checks = (0..3).filter(|p| in_set(*p)).fold(Checks::NONE, Checks::with);
         every_outcome(|kinds, combine, first| {
             let ladder = Ladder { rungs: &[], beside: Checks::first(3), observed, combine };
-            let (verdict, begun) = run(&ladder, Checks::first(3), kinds, first);
+            let (verdict, round, begun) = run(&ladder, Checks::first(3), kinds, first);
+            assert!(!round.not_evaluated(&ladder, 0), "no rung, no ladder");
             let counted: Vec<u8> =
                 (0..3).filter(|p| !in_set(*p)).map(|p| kinds[usize::from(p)]).collect();
             assert_eq!(word(verdict), expected(&counted, combine), "{kinds:?} {combine:?}");
@@ -113,11 +119,14 @@ fn a_ladder_climbs_as_far_as_it_is_healthy() {
     every_outcome(|kinds, combine, first| {
         let ladder =
             Ladder { rungs: &[2, 0, 1], beside: Checks::NONE, observed: Checks::NONE, combine };
-        let (verdict, begun) = run(&ladder, Checks::first(3), kinds, first);
+        let (verdict, round, begun) = run(&ladder, Checks::first(3), kinds, first);
         let order = [kinds[2], kinds[0], kinds[1]];
         let healthy = order.iter().take_while(|kind| **kind == 0).count();
         let tried = &order[..(healthy + 1).min(3)];
         assert_eq!(begun.iter().count(), tried.len());
+        for check in 0..3 {
+            assert_eq!(round.not_evaluated(&ladder, check), !begun.has(check));
+        }
         assert_eq!(word(verdict), expected(tried, combine), "{kinds:?}");
     });
 }
@@ -128,7 +137,7 @@ fn a_rung_that_is_not_due_is_passed_over_as_healthy() {
         let ladder =
             Ladder { rungs: &[0, 1, 2], beside: Checks::NONE, observed: Checks::NONE, combine };
         let due = Checks::first(3).without(1);
-        let (verdict, begun) = run(&ladder, due, kinds, first);
+        let (verdict, _, begun) = run(&ladder, due, kinds, first);
         assert!(!begun.has(1));
         let tried = if kinds[0] == 0 { vec![kinds[0], kinds[2]] } else { vec![kinds[0]] };
         assert_eq!(word(verdict), expected(&tried, combine), "{kinds:?}");

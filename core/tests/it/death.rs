@@ -57,6 +57,20 @@ fn a_probe_that_sees_the_same_outage_counts_nothing() {
     script.counts(30_004, 0, 1);
 }
 
+/// R10: a probe of before the decision says nothing while its restart waits, healthy or not.
+#[test]
+fn a_probe_of_before_the_decision_does_not_call_it_off() {
+    let healthy = giveover_core::failure::ProbeResult::Healthy;
+    let mut script = Script::new(PLAIN);
+    script.at(0, BEGIN, "");
+    script.at(300, Feed(Event::ProbeNow), "");
+    let ticket = script.monitor.probe_under_way().expect("just begun");
+    script.at(500, OPERATOR_RESTART, "");
+    script.at(600, Feed(Event::Probed { ticket, result: healthy }), "");
+    assert_eq!(script.monitor.status(), Status::Unknown);
+    script.at(1_000, Tick, "restart for operator");
+}
+
 /// R10: the generation advances when a restart is decided, before the stop.
 #[test]
 fn the_generation_advances_when_a_restart_is_decided() {
@@ -134,6 +148,7 @@ fn a_death_after_the_service_was_stopped_is_nothing() {
     let mut script = Script::new(PLAIN);
     script.at(0, Feed(Event::Stopped), "offline");
     script.at(1_000, Died, "");
+    assert!(!script.monitor.is_dead());
     assert_eq!(script.monitor.status(), Status::Offline);
     assert_eq!(script.monitor.message().text(), "Service daemon not running");
 }
@@ -145,7 +160,11 @@ fn a_service_that_others_healed_is_charged_and_left_alone() {
     script.at(0, Probe(50), "degraded");
     script.at(10_000, Feed(Event::Healed), "");
     script.counts(10_000, 0, 1);
+    assert_eq!(script.monitor.history().evidence().1, 50);
     script.at(40_000, Probe(0), "ok");
+    script.at(60_000, Probe(20), "degraded");
+    script.at(400_000, Feed(Event::Healed), "");
+    assert_eq!(script.monitor.history().evidence().1, 50, "the 20 had aged out");
 }
 
 /// They healed it while our own restart still waited: ours is called off.

@@ -147,6 +147,18 @@ fn denied_restarts_a_dead_process_once() {
     script.at(2_000, Started, "degraded");
 }
 
+/// R9: one attempt for each failure event, and an immediate result is one of its own.
+#[test]
+fn an_immediate_result_is_a_failure_event_of_its_own() {
+    let mut script = Script::new(AT_ONCE);
+    script.at(0, Died, "giveover, faulted (not running)");
+    script.at(0, DENIED, "restart, degraded (not running)");
+    script.at(10, Started, "degraded");
+    script.at(30_000, Immediate, "giveover, faulted");
+    script.at(31_000, Died, "faulted (not running)");
+    script.at(32_000, DENIED, "restart, degraded (not running)");
+}
+
 /// R9: also one that died while the answer was out.
 #[test]
 fn a_process_that_dies_while_the_answer_is_out_is_restarted_after_a_denial() {

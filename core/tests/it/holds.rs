@@ -1,5 +1,6 @@
 //! R14, R15 and R16: what keeps a monitor from acting, and what it does when it is released.
 
+use giveover_core::failure::Phase;
 use giveover_core::monitor::{Event, Holder, Status, Waiting};
 use giveover_core::policy::{Delays, Destination, Limits, Scope};
 use giveover_core::time::Span;
@@ -170,6 +171,8 @@ fn an_aborted_giveover_under_a_hold_waits_for_the_release() {
     script.at(3_000, ABORTED_STOPPED, "faulted (not running)");
     script.at(600_000, Tick, "");
     script.at(600_001, release(Holder::Operator), "giveover");
+    let total = |phase| script.monitor.history().total(phase);
+    assert_eq!((total(Phase::Start), total(Phase::Died)), (1, 0), "why it does not run");
 }
 
 /// R16: under a local fault failed probes count nothing, deaths still do.

@@ -1,7 +1,8 @@
 //! Which limits are refused, and that the least value named with a refusal is the least there is.
 
-use giveover_core::failure::{Cause, Phase, ProbeResult};
-use giveover_core::monitor::{Action, Event, GiveoverOutcome, RestartOutcome};
+use giveover_core::failure::{Cause, Failure, Phase, ProbeResult};
+use giveover_core::history::History;
+use giveover_core::monitor::{Action, Event, GiveoverOutcome, Monitor, RestartOutcome};
 use giveover_core::policy::{
     Delays, Destination, FailoverMode, Limits, Policy, PolicyError, PolicyWarning, Scope,
 };
@@ -216,4 +217,27 @@ fn the_largest_limits_there_are_overflow_nothing() {
     let (policy, warnings) = Policy::new(limits, ANYTHING).expect("deaths may reach it");
     assert_eq!(warnings.len(), 3, "every kind of warning, and room for each");
     assert!(policy.giveover_at_worst_ms() > policy.restarts_at_worst_ms());
+}
+
+/// Storage that holds less than the policy needs is refused, whichever of the three it is.
+#[test]
+fn storage_that_is_too_small_is_refused() {
+    let limits = Limits { retry_count: Some(2), ..PLAIN };
+    let delays = Delays::new(&[Span::ZERO; 3]).expect("few");
+    let scope = Scope { smallest: Weight::HALF, ..ANYTHING };
+    let (policy, _) =
+        Policy::new(Limits { restart_delay: delays, ..limits }, scope).expect("possible");
+    let made = |failures, restarts, starts| {
+        let instants = |count| vec![ms(0); count];
+        let failures = vec![Failure::BLANK; failures];
+        let history = History::new(failures, instants(restarts), instants(starts));
+        Monitor::new(policy, history, ms(0)).map(drop)
+    };
+    assert_eq!(made(2, 2, 3), Ok(()));
+    for (failures, restarts, starts) in [(1, 2, 3), (2, 1, 3), (2, 2, 2)] {
+        let refusal = made(failures, restarts, starts).expect_err("one is too small");
+        assert_eq!(refusal.needs, policy.capacity());
+        assert_eq!(usize::from(refusal.has.failures), failures);
+        assert!(refusal.to_string().contains("the policy needs 2, 2, 3"), "{refusal}");
+    }
 }

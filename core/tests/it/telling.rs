@@ -102,7 +102,7 @@ fn a_waiting_restart_is_not_called_off_by_what_proves_nothing() {
 /// R21: a death and an immediate result are seen, not unmeasured.
 #[test]
 fn whatever_is_seen_ends_the_time_without_measurement() {
-    for seen in [Died, Immediate, Probe(0), Probe(1)] {
+    for seen in [Died, Immediate, Probe(0), Probe(1), BEGIN] {
         let mut script = Script::new(PLAIN);
         script.at(0, CannotMeasure, "");
         assert_eq!(script.monitor.unmeasured_since(), Some(ms(0)));
@@ -110,7 +110,8 @@ fn whatever_is_seen_ends_the_time_without_measurement() {
             Died => "restart, degraded (not running)",
             Immediate => "giveover, faulted",
             Probe(0) => "ok",
-            _ => "degraded",
+            Probe(_) => "degraded",
+            _ => "",
         };
         script.at(30_000, seen, said);
         assert_eq!(script.monitor.unmeasured_since(), None, "{seen:?}");

@@ -234,6 +234,10 @@ fn a_pin_that_was_upset_is_put_right_by_the_next_poll() {
     bench.pin.0.borrow_mut().level = PinState::High;
     bench.poll(10);
     assert_eq!(bench.pin.0.borrow().level, PinState::Low);
+    assert_eq!(bench.pulse(1, 2_000), Ok(()));
+    bench.pin.0.borrow_mut().level = PinState::Low;
+    bench.poll(2_001);
+    assert_eq!(bench.pin.0.borrow().level, PinState::High, "a pulse goes on too");
 }
 
 #[test]
