@@ -88,7 +88,9 @@ fn a_killed_server_is_restarted_at_once_and_its_history_says_why() {
         let words = pair.words(name);
         let place = words.iter().position(|word| word == "died").expect("a death");
         assert_eq!(words[place + 1], "restart", "{words:?}");
-        assert!(!words.contains(&"failure".to_owned()), "counted once, as a death: {words:?}");
+        // A probe under way may have been cut before the death was heard; it is one failure still.
+        let restarts = words.iter().filter(|word| *word == "restart").count();
+        assert_eq!(restarts, 1, "{words:?}");
         let history = pair.daemon.ok(&["history", name]);
         assert!(history.contains("died: signal 9 (KILL)"), "{history}");
         let explained = pair.daemon.ok(&["explain", name]);
