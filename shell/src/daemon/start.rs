@@ -229,6 +229,7 @@ impl Daemon {
         for service in 0..self.shown() {
             self.settle_need(service);
         }
+        self.look_after_journal(); // the first wait may be a long one
         self.feed_supervisor();
         self.supervisor.ready(&self.one_line());
     }
