@@ -13,6 +13,7 @@ mod host;
 mod http;
 mod once;
 mod operator;
+pub mod prepare;
 mod process;
 mod recover;
 mod reload;
@@ -52,7 +53,8 @@ use crate::report::log::Log;
 use crate::service::Services;
 use crate::service::notify::Notify;
 
-pub use start::{Options, SYSTEM_FILE, exit, run};
+pub use prepare::{run, run_anew};
+pub use start::{Options, SYSTEM_FILE, exit};
 
 /// Tokens of the daemon's own room.
 const DAEMON_SIGNALS: u32 = 0;

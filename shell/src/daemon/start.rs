@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use giveover_core::ladder::Combine;
 use giveover_core::policy::{FailoverMode, Limits, Policy, Scope};
 use giveover_core::time::Span;
+use serde::{Deserialize, Serialize};
 
 use super::control::Control;
 use super::host::HostState;
@@ -19,7 +20,6 @@ use crate::check::Prober;
 use crate::check::command::Commands;
 use crate::clock::{self, BootId, Clock, Reading};
 use crate::config::plan::{GoesTo, Plan, Run, ServicePlan};
-use crate::config::{self, Loaded};
 use crate::journal::{self, Journal, Note, OpenError, Place, Recovered};
 use crate::machine;
 use crate::message::{self, Debug, host};
@@ -30,7 +30,7 @@ use crate::service::notify::Notify;
 use crate::service::{Host, Services};
 
 /// What `giveover run` was told.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Options {
     /// The configuration; `/etc/giveover/giveover.toml` if unset.
     pub file: Option<PathBuf>,
@@ -72,10 +72,10 @@ pub mod exit {
 /// Why the daemon could not begin: exit status and what to tell.
 struct Refusal(u8, String);
 
-/// `giveover run`: returns its exit status.
+/// Watches over the services of `plan`: returns the exit status.
 #[must_use]
-pub fn run(options: &Options) -> u8 {
-    match Daemon::prepare(options) {
+pub(super) fn watch(options: &Options, plan: Plan) -> u8 {
+    match Daemon::prepare(options, plan) {
         Ok(mut daemon) => {
             daemon.begin();
             let ended = daemon.run_loop();
@@ -90,8 +90,7 @@ pub fn run(options: &Options) -> u8 {
 }
 
 impl Daemon {
-    fn prepare(options: &Options) -> Result<Self, Refusal> {
-        let mut plan = load(options)?;
+    fn prepare(options: &Options, mut plan: Plan) -> Result<Self, Refusal> {
         if options.observe || plan.host.observe {
             observe(&mut plan);
         }
@@ -274,37 +273,6 @@ impl Daemon {
                 writeln!(std::io::stderr(), "giveover: the journal could not be written: {error}");
         }
         status
-    }
-}
-
-fn load(options: &Options) -> Result<Plan, Refusal> {
-    let file = options.file.clone().unwrap_or_else(|| PathBuf::from(SYSTEM_FILE));
-    load_apart(&file).map_err(|errors| Refusal(exit::CONFIGURATION, errors))
-}
-
-/// Reads the configuration on a thread of its own, and takes only the plan from it.
-///
-/// Reading needs several times the memory of what comes of it, in pieces between which the plan
-/// would lie: the allocator could give little of it back. A thread has memory of its own, which
-/// goes as a whole.
-fn load_apart(file: &Path) -> Result<Plan, String> {
-    let read = || match config::load(file) {
-        Ok(Loaded { plan, .. }) => Ok(postcard::to_stdvec(&slim(plan)).ok()),
-        Err(report) => Err(format!("{report}{}", report.summary())),
-    };
-    let bytes = std::thread::scope(|scope| scope.spawn(read).join());
-    let plan = match bytes {
-        Ok(Ok(bytes)) => bytes.and_then(|bytes| postcard::from_bytes(&bytes).ok()),
-        Ok(Err(errors)) => return Err(errors),
-        Err(_) => None,
-    };
-    match plan {
-        Some(plan) => Ok(plan),
-        // What cannot be handed over is read again here; it only costs memory.
-        None => match config::load(file) {
-            Ok(Loaded { plan, .. }) => Ok(slim(plan)),
-            Err(report) => Err(format!("{report}{}", report.summary())),
-        },
     }
 }
 
