@@ -122,6 +122,33 @@ giveover.toml:11:8: error: user: must not be empty
     );
 }
 
+/// Another signal in their place would be worse than none.
+#[test]
+fn real_time_signals_are_refused() {
+    check(
+        r#"
+[service.a]
+start = ["a"]
+stop = 34
+[service.b]
+start = ["a"]
+stop = "SIGRTMIN+3"
+[service.c]
+start = ["a"]
+stop = 31
+"#,
+        r#"
+giveover.toml:3:8: error: stop: real-time signals cannot be sent
+  3 | stop = 34
+    |        ^^ another signal, or a command that sends it
+giveover.toml:6:8: error: stop: real-time signals cannot be sent
+  6 | stop = "SIGRTMIN+3"
+    |        ^^^^^^^^^^^^ another signal, or a command that sends it
+2 errors
+"#,
+    );
+}
+
 #[test]
 fn needs_in_a_circle_name_the_circle() {
     check(
