@@ -165,3 +165,39 @@ fn a_damaged_journal_is_reported_and_never_read_as_healthy() {
     daemon.wait_status("web", "ok");
     let _left = Left(pid(&daemon));
 }
+
+/// What was healthy when a part of its history was lost may not have been at the end of it: until
+/// a cycle has shown it, nobody is told that it is.
+#[test]
+fn after_a_loss_nothing_is_called_healthy_before_its_first_cycle() {
+    let mut daemon = Daemon::start(
+        "[policy.default]\nthorough_probe_interval = \"200ms\"\nprobe_timeout = \"60s\"\n\
+         retry_interval = \"1h\"\n\
+         [service.web]\n\
+         check.c = { kind = \"command\", argv = [\"/bin/sh\", \"-c\", \
+         \"while test -e $DIR/wait; do sleep 0.05; done\"] }\n",
+    );
+    daemon.wait_status("web", "ok");
+    let file = journal(&daemon);
+    let length = || fs::metadata(&file).expect("the journal").len();
+    let healthy = length();
+    wait_for("the next cycles to be written", || (length() > healthy).then_some(()));
+    daemon.kill();
+    let wait = daemon.dir.path().join("wait");
+    fs::write(&wait, "").expect("a file");
+    daemon.run();
+    assert_eq!(daemon.service("web")["status"], "ok", "nothing was lost");
+    daemon.kill();
+
+    let mut bytes = fs::read(&file).expect("the journal");
+    bytes[healthy as usize + 8] ^= 0x55; // behind it comes what the second run has written
+    fs::write(&file, &bytes).expect("the journal");
+    daemon.run();
+    let service = daemon.service("web");
+    assert_eq!(service["status"], "unknown", "{service}");
+    assert_ne!(service["message"], "Service is online");
+    assert!(daemon.ok(&["events", "-n", "1000", "--json"]).contains("journal_damaged"));
+    fs::remove_file(&wait).expect("removed");
+    let service = daemon.wait_status("web", "ok");
+    assert_eq!(service["message"], "Service is online");
+}

@@ -179,6 +179,9 @@ impl Daemon {
         }
         for service in 0..self.plan.services.len() {
             let known = recovered.machines.remove(&self.plan.services[service].name);
+            if let (Some(known), true) = (&known, recovered.report.lost_history()) {
+                self.host.doubted.insert(known.number);
+            }
             self.add_watch(service, known);
         }
         for (_, gone) in recovered.machines {

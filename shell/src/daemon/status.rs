@@ -1,7 +1,7 @@
 //! Fills the model that screens and machines are shown.
 
 use giveover_core::failure::{Failure, ProbeResult};
-use giveover_core::monitor::{Ended, Holder, Status, Waiting};
+use giveover_core::monitor::{Ended, Holder, Message, Status, Waiting};
 use giveover_core::policy::FailoverMode;
 use giveover_core::time::Instant;
 
@@ -72,8 +72,8 @@ impl Daemon {
         let refills = monitor.history().restart_times().find(|at| now.since(*at) <= window);
         ServiceDoc {
             name: plan.name.to_string(),
-            status: monitor.status().word().to_owned(),
-            message: monitor.message().text().to_owned(),
+            status: self.shown_status(watch).word().to_owned(),
+            message: self.shown_message(watch).text().to_owned(),
             detail: self.detail(service),
             since: self.clock.wall(watch.since),
             for_ms: now.since(watch.since),
@@ -215,11 +215,27 @@ impl Daemon {
         doc
     }
 
+    /// The status people are told: what was healthy before a part of its history was lost is
+    /// unknown until a cycle has ended.
+    pub(super) fn shown_status(&self, watch: &Watch) -> Status {
+        match watch.monitor.status() {
+            Status::Ok if self.host.doubted.contains(&watch.machine) => Status::Unknown,
+            status => status,
+        }
+    }
+
+    fn shown_message(&self, watch: &Watch) -> Message {
+        match self.shown_status(watch) {
+            Status::Unknown => Message::None,
+            _ => watch.monitor.message(),
+        }
+    }
+
     /// The rest of the status in words.
     fn detail(&self, service: usize) -> String {
         let (plan, watch) = (&self.plan.services[service], &self.watches[service]);
         let monitor = &watch.monitor;
-        match monitor.status() {
+        match self.shown_status(watch) {
             Status::Unknown => match monitor.waiting_for() {
                 Waiting::Ended(Ended::Unmonitored) => "the monitor was told to end".to_owned(),
                 Waiting::Ended(_) => "not started".to_owned(),
