@@ -198,6 +198,12 @@ impl Prober {
         self.resolver.notices()
     }
 
+    /// Where the last connection to `name` went, and how many addresses it has, if several.
+    #[must_use]
+    pub fn chosen(&self, name: &str) -> Option<(std::net::IpAddr, usize)> {
+        self.resolver.chosen(name)
+    }
+
     /// How many probes are neither answered nor handed over yet.
     #[must_use]
     pub const fn in_flight(&self) -> usize {

@@ -7,7 +7,7 @@ use giveover_core::time::Instant;
 
 use super::Daemon;
 use super::watch::{CheckState, Watch};
-use crate::config::plan::{CheckPlan, GoesTo, Run, ServicePlan};
+use crate::config::plan::{CheckPlan, GoesTo, Host, Run, ServicePlan};
 use crate::journal::Health;
 use crate::report::found::{self, cause_words, result_words};
 use crate::report::model::{
@@ -207,7 +207,14 @@ impl Daemon {
 
     pub(super) fn check_doc(&self, check: &CheckPlan, state: &CheckState) -> CheckDoc {
         let at = if state.result.is_some() { self.clock.wall(state.at) } else { String::new() };
-        let doc = found::check_doc(check, state.result, state.shown, state.ms, at);
+        let address = check.targets.iter().find_map(|target| match &target.host {
+            Host::Name(name) => self.prober.chosen(name),
+            Host::Address(_) => None,
+        });
+        let doc = CheckDoc {
+            address: address.map(|(address, of)| format!("{address}, one of {of}")),
+            ..found::check_doc(check, state.result, state.shown, state.ms, at)
+        };
         if state.not_evaluated {
             let outcome = "not_evaluated".to_owned();
             return CheckDoc { outcome, weight: None, phase: None, ..doc };

@@ -113,18 +113,29 @@ fn command(code: u16, timeout_ms: u64) -> String {
     }
 }
 
+/// The codes a failed lookup has are borrowed; their usual words would mislead.
+fn lookup_words(code: u16) -> Option<&'static str> {
+    [(Errno::NOENT, "no such name"), (Errno::AGAIN, "no answer from a name server")]
+        .into_iter()
+        .find_map(|(borrowed, words)| (code == errno(borrowed)).then_some(words))
+}
+
+/// Why a name has no address, from the code of its lookup.
+#[must_use]
+pub fn lookup(code: u16) -> String {
+    lookup_words(code).map_or_else(|| errno_words(code), String::from)
+}
+
 fn network(cause: Cause, timeout_ms: u64) -> String {
     let limit = span::short(timeout_ms);
     let timed_out = cause.code == errno(Errno::TIMEDOUT);
     match cause.phase {
         Phase::Resolve if timed_out => format!("name not resolved in {limit}"),
         Phase::Resolve if cause.code == 0 => String::from("name not resolved"),
-        // The codes a failed lookup has are borrowed; their usual words would mislead.
-        Phase::Resolve if cause.code == errno(Errno::NOENT) => String::from("no such name"),
-        Phase::Resolve if cause.code == errno(Errno::AGAIN) => {
-            String::from("no answer from a name server")
-        }
-        Phase::Resolve => format!("name not resolved: {}", errno_words(cause.code)),
+        Phase::Resolve => lookup_words(cause.code).map_or_else(
+            || format!("name not resolved: {}", errno_words(cause.code)),
+            String::from,
+        ),
         Phase::Connect if timed_out => format!("no connection in {limit}"),
         Phase::Connect if cause.code == errno(Errno::CONNREFUSED) => String::from("refused"),
         Phase::Tls if timed_out => format!("no TLS in {limit}"),

@@ -112,6 +112,7 @@ pub fn check_doc(
         ms,
         at,
         observed: check.observe,
+        address: None,
     }
 }
 

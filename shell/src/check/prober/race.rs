@@ -10,6 +10,7 @@ use std::sync::Arc;
 use giveover_core::time::Span;
 use rustix::io::Errno;
 
+use super::names::name_of;
 use super::slab::Key;
 use super::talk::{connect_failed, interest};
 use super::{Prober, Slot, Stage, Turn};
@@ -130,10 +131,15 @@ impl Prober {
         socket: Socket,
         sent: usize,
     ) {
+        let address = socket.peer();
         let Some(probe) = self.probe_mut(key) else { return };
         probe.socket = Some(socket);
+        let id = probe.id;
         if let Stage::Racing(race) = std::mem::replace(&mut probe.stage, Stage::Connecting) {
             self.call_off(turn.reactor, race);
+        }
+        if let (Some(name), Some(address)) = (name_of(plan, id), address) {
+            self.resolver.choose(name, address.ip());
         }
         if self.is_watched(key) && !self.watch(turn, key, interest(plan)) {
             return;
