@@ -71,11 +71,7 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
     ///
     /// # Errors
     /// [`CapacityError`] where `history` is too small for `policy`.
-    pub fn new(
-        policy: P,
-        history: History<F, R>,
-        now: Instant,
-    ) -> Result<Self, CapacityError> {
+    pub fn new(policy: P, history: History<F, R>, now: Instant) -> Result<Self, CapacityError> {
         Self::restored(policy, history, Standing::new(now))
     }
 

@@ -8,6 +8,7 @@ use giveover_core::history::History;
 use giveover_core::monitor::{Event, Monitor, Standing};
 use giveover_core::policy::{Capacity, Policy};
 use giveover_core::time::Instant;
+use smallvec::SmallVec;
 
 /// A monitor with histories as long as its policy needs, and a policy it shares with others.
 pub type BoxedMonitor = Monitor<Slots<Failure>, Slots<Instant>, Arc<Policy>>;
@@ -17,44 +18,7 @@ pub type BoxedHistory = History<Slots<Failure>, Slots<Instant>>;
 
 /// Storage of a ring. Most policies need two places, which cost less here than what points to
 /// them elsewhere.
-#[derive(Clone, Debug)]
-pub enum Slots<T> {
-    /// Up to two, and how many.
-    Few([T; 2], u8),
-    /// More, on the heap.
-    Many(Box<[T]>),
-}
-
-impl<T: Copy> Slots<T> {
-    fn new(blank: T, count: u16) -> Self {
-        match count {
-            0..=2 => Self::Few([blank; 2], count as u8),
-            _ => Self::Many(vec![blank; usize::from(count)].into()),
-        }
-    }
-}
-
-impl<T> AsRef<[T]> for Slots<T> {
-    fn as_ref(&self) -> &[T] {
-        match self {
-            Self::Few([first, _], 1) => std::slice::from_ref(first),
-            Self::Few(_, 0) => &[],
-            Self::Few(slots, _) => slots,
-            Self::Many(slots) => slots,
-        }
-    }
-}
-
-impl<T> AsMut<[T]> for Slots<T> {
-    fn as_mut(&mut self) -> &mut [T] {
-        match self {
-            Self::Few([first, _], 1) => std::slice::from_mut(first),
-            Self::Few(_, 0) => &mut [],
-            Self::Few(slots, _) => slots,
-            Self::Many(slots) => slots,
-        }
-    }
-}
+pub type Slots<T> = SmallVec<[T; 2]>;
 
 /// A monitor that has not begun, with room for exactly what `policy` needs.
 #[must_use]
@@ -108,8 +72,8 @@ fn moved(history: &BoxedHistory, capacity: Capacity) -> BoxedHistory {
 type Blanks = (Slots<Failure>, Slots<Instant>, Slots<Instant>);
 
 fn blanks(capacity: Capacity) -> Blanks {
-    let instants = |count| Slots::new(Instant::default(), count);
-    let failures = Slots::new(Failure::BLANK, capacity.failures);
+    let instants = |count: u16| Slots::from_elem(Instant::default(), usize::from(count));
+    let failures = Slots::from_elem(Failure::BLANK, usize::from(capacity.failures));
     (failures, instants(capacity.restarts), instants(capacity.starts))
 }
 
