@@ -38,7 +38,7 @@ use super::{Answer, Checks, Handover, ProbeId, xfnts};
 use crate::config::plan::{CheckPlan, Host, Kind};
 use crate::reactor::{Reactor, Ready, Room, Timer, Token};
 
-/// How much is read at once.
+/// How much is read at once, set aside when first there is something to read.
 const BUFFER: usize = 16 * 1024;
 
 /// Drives socket probes.
@@ -52,7 +52,7 @@ pub struct Prober {
     waiting: Vec<Key>,
     /// Where requests are written and answers are read; one will do, as one is used at a time.
     request: Vec<u8>,
-    buffer: Box<[u8]>,
+    buffer: Vec<u8>,
     /// The ports that outgoing connections draw theirs from.
     own_ports: RangeInclusive<u16>,
     trace: Option<Trace>,
@@ -119,7 +119,7 @@ impl Prober {
             resolver,
             waiting: Vec::new(),
             request: Vec::new(),
-            buffer: vec![0; BUFFER].into(),
+            buffer: Vec::new(),
             own_ports: own_ports(),
             trace: None,
         }

@@ -8,7 +8,7 @@ use super::control::ClientId;
 use super::http::{Ask, EventsAsk};
 use super::rights::Peer;
 use super::work::Then;
-use super::{DAEMON_END, DAEMON_JOURNAL, DAEMON_WATCHDOG, Daemon};
+use super::{DAEMON_END, DAEMON_JOURNAL, DAEMON_WATCHDOG, Daemon, IDLE_MS};
 use crate::clock::Look;
 use crate::journal::{HostBudget, Note};
 use crate::message::{self, Debug, host};
@@ -207,12 +207,30 @@ impl Daemon {
             self.journal.compact(now, machines);
         }
         self.tell_journal();
-        if let Some(at) = self.journal.poll_timeout() {
-            if self.journal_armed.is_none_or(|armed| at < armed) {
-                self.journal_armed = Some(at);
-                self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_JOURNAL, 0), at);
-            }
+        self.arm_journal();
+    }
+
+    /// Before a long wait: writes what could have waited, so that nobody is woken up for it.
+    pub(super) fn write_before_idling(&mut self, now: Instant) {
+        let next = self.reactor.timers.next();
+        if next.is_none_or(|next| next.since(now) >= IDLE_MS) {
+            self.journal.flush(now);
+            self.arm_journal();
         }
+    }
+
+    /// The journal has one timer, and none while it wants nothing.
+    fn arm_journal(&mut self) {
+        let wanted = self.journal.poll_timeout();
+        if self.journal_armed.map(|(at, _)| at) == wanted {
+            return;
+        }
+        if let Some((_, timer)) = self.journal_armed {
+            self.reactor.timers.disarm(timer);
+        }
+        self.journal_armed = wanted.map(|at| {
+            (at, self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_JOURNAL, 0), at))
+        });
     }
 
     /// What was noticed about the clocks: only what is shown depends on it.

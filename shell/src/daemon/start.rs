@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use giveover_core::ladder::Combine;
 use giveover_core::policy::{FailoverMode, Limits, Policy, Scope};
 use giveover_core::time::Span;
+use serde::{Deserialize, Serialize};
 
 use super::control::Control;
 use super::events::Events;
@@ -18,8 +19,8 @@ use super::{DAEMON_SIGNALS, Daemon};
 use crate::check::Prober;
 use crate::check::command::Commands;
 use crate::clock::{self, BootId, Clock, Reading};
+use crate::config::pack;
 use crate::config::plan::{GoesTo, Plan, Run, ServicePlan, Terms};
-use crate::config::{self, Loaded, pack};
 use crate::journal::{self, Journal, Note, OpenError, Place, Recovered};
 use crate::machine;
 use crate::message::{self, Debug, host};
@@ -30,7 +31,7 @@ use crate::service::notify::Notify;
 use crate::service::{Host, Services};
 
 /// What `giveover run` was told.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Options {
     /// The configuration; `/etc/giveover/giveover.toml` if unset.
     pub file: Option<PathBuf>,
@@ -72,10 +73,10 @@ pub mod exit {
 /// Why the daemon could not begin: exit status and what to tell.
 struct Refusal(u8, String);
 
-/// `giveover run`: returns its exit status.
+/// Watches over the services of `plan`: returns the exit status.
 #[must_use]
-pub fn run(options: &Options) -> u8 {
-    match Daemon::prepare(options) {
+pub(super) fn watch(options: &Options, plan: Plan) -> u8 {
+    match Daemon::prepare(options, plan) {
         Ok(mut daemon) => {
             daemon.begin();
             let ended = daemon.run_loop();
@@ -90,8 +91,7 @@ pub fn run(options: &Options) -> u8 {
 }
 
 impl Daemon {
-    fn prepare(options: &Options) -> Result<Self, Refusal> {
-        let mut plan = load(options)?;
+    fn prepare(options: &Options, mut plan: Plan) -> Result<Self, Refusal> {
         let (journal, recovered) = open_journal(options, &plan)?;
         let state = journal.place().dir().display().to_string();
         let boot = BootId::read();
@@ -236,6 +236,7 @@ impl Daemon {
         for service in 0..self.shown() {
             self.settle_need(service);
         }
+        self.look_after_journal(); // the first wait may be a long one
         self.feed_supervisor();
         self.supervisor.ready(&self.one_line());
     }
@@ -280,39 +281,6 @@ impl Daemon {
                 writeln!(std::io::stderr(), "giveover: the journal could not be written: {error}");
         }
         status
-    }
-}
-
-fn load(options: &Options) -> Result<Plan, Refusal> {
-    let file = options.file.clone().unwrap_or_else(|| PathBuf::from(SYSTEM_FILE));
-    load_apart(&file, options.observe).map_err(|errors| Refusal(exit::CONFIGURATION, errors))
-}
-
-/// Reads the configuration on a thread of its own, and takes only the plan from it.
-///
-/// A thread has memory of its own, which goes as a whole: see [`pack`].
-fn load_apart(file: &Path, observe: bool) -> Result<Plan, String> {
-    let read = || read(file, observe).map(|plan| pack::pack(&plan));
-    match std::thread::scope(|scope| scope.spawn(read).join()) {
-        Ok(Err(errors)) => Err(errors),
-        Ok(Ok(bytes)) => match bytes.as_deref().and_then(pack::unpack) {
-            Some(plan) => Ok(plan),
-            // What cannot be handed over is read again here; it only costs memory.
-            None => self::read(file, observe),
-        },
-        Err(_) => self::read(file, observe),
-    }
-}
-
-fn read(file: &Path, asked_to_observe: bool) -> Result<Plan, String> {
-    match config::load(file) {
-        Ok(Loaded { mut plan, .. }) => {
-            if asked_to_observe || plan.host.observe {
-                observe(&mut plan);
-            }
-            Ok(plan)
-        }
-        Err(report) => Err(format!("{report}{}", report.summary())),
     }
 }
 

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::race::port_of;
 use super::slab::Key;
-use super::{Prober, Slot, Stage, Turn};
+use super::{BUFFER, Prober, Slot, Stage, Turn};
 use crate::check::dialogue::{self, Dialogue};
 use crate::check::outcome::{Outcome, Step, code, is_our_lack};
 use crate::check::socket::{Close, Progress, Socket};
@@ -204,6 +204,7 @@ impl Prober {
             if !matches!(probe.stage, Stage::Reading(_) | Stage::Closing(0..AFTER_GOODBYE)) {
                 return;
             }
+            buffer.resize(BUFFER, 0);
             let full = buffer.len();
             let bytes = match socket.receive(buffer) {
                 Ok(0) => return self.heard_end(turn, plan, key),
