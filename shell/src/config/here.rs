@@ -243,7 +243,8 @@ impl ServicePlan {
             }
         }
         let (policy, after) = Policy::new(limits, *self.policy.scope())?;
-        (self.policy, self.sources) = (policy, sources.into());
+        let terms = self.terms_mut();
+        (terms.policy, terms.sources) = (policy.into(), sources.into());
         let known = |name| before.iter().any(|warning| warning.name() == name);
         Ok(after.into_iter().filter(|warning| !known(warning.name())).collect())
     }

@@ -30,6 +30,7 @@ mod kind;
 mod later;
 mod name;
 mod needs;
+pub mod pack;
 pub mod plan;
 mod policy;
 pub mod preset;

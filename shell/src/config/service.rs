@@ -11,7 +11,7 @@ use super::files::Files;
 use super::later;
 use super::name;
 use super::needs::{self, Wants};
-use super::plan::{CheckPlan, GoesTo, Run, ServicePlan};
+use super::plan::{CheckPlan, GoesTo, Run, ServicePlan, Terms};
 use super::policy::{Policies, Settled, SourceLists};
 use super::preset::{self, Presets};
 use super::reader::{Reader, header};
@@ -81,7 +81,9 @@ pub(super) fn read_all(
     let needs = needs::resolve(&names, &wants, out);
     if services.len() == needs.len() {
         for ((service, _), needs) in services.iter_mut().zip(needs) {
-            service.needs = needs;
+            if !needs.is_empty() {
+                service.terms_mut().needs = needs;
+            }
         }
     }
     services
@@ -120,9 +122,11 @@ fn read(
     limits.lay(&ground.policies.layers_of(own, &source, &reader.path, out));
     let wants = draft.wants.clone();
     let service = draft.finish(&entry.key, limits, &reader, &mut shared.sources, out);
-    let service = service.map(|(service, places)| {
-        let preset = preset_name.map(Into::into);
-        (ServicePlan { preset, ..service }, places)
+    let service = service.map(|(mut service, places)| {
+        if let Some(name) = preset_name {
+            service.terms_mut().preset = Some(name.into());
+        }
+        (service, places)
     });
     (service, wants)
 }
@@ -193,20 +197,19 @@ impl Draft {
         let scope = scope::of(&self.run, &checks, &ladder, limits.combine, goes_to);
         let policy = judge(&limits, scope, reader, &self.allow, out)?;
         let places = places(reader, check_places, self.allow);
-        let service = ServicePlan {
-            name: name.into(),
+        let terms = Terms {
             preset: None,
             run: self.run,
             validate: self.validate,
-            checks,
             ladder,
             combine: limits.combine,
             needs: Vec::new(),
-            policy,
+            policy: policy.into(),
             giveover: goes_to,
             network: self.network,
             sources: sources.of(&limits),
         };
+        let service = ServicePlan { name: name.into(), checks: checks.into(), terms: terms.into() };
         warning::of_service(&service, &places, out);
         Some((service, places))
     }

@@ -14,7 +14,6 @@ use crate::journal::{HostBudget, Note};
 use crate::message::{self, Debug, host};
 use crate::reactor::{Notice, Ready, Room, Token};
 use crate::report::model::{EventDoc, Reply};
-use crate::report::time::Moment;
 
 /// A stop that hangs does not keep the daemon longer than this beyond the services' own limits.
 const END_SLACK: Span = Span::from_secs(5);
@@ -144,18 +143,9 @@ impl Daemon {
     }
 
     fn past_events(&self, ask: &EventsAsk) -> Vec<EventDoc> {
-        let now = Moment::parse(&self.clock.wall(self.now));
-        let young = |event: &&EventDoc| match (ask.since_ms, now, Moment::parse(&event.at)) {
-            (Some(since), Some(now), Some(at)) => now.since(at) <= since,
-            _ => true,
-        };
-        let of_these =
-            |event: &&EventDoc| ask.services.is_empty() || ask.services.contains(&event.service);
-        let ring = &self.events.ring;
-        let mut events: Vec<EventDoc> =
-            ring.iter().rev().filter(of_these).filter(young).take(ask.last).cloned().collect();
-        events.reverse();
-        events
+        let since =
+            ask.since_ms.map(|ms| Instant::from_millis(self.now.as_millis().saturating_sub(ms)));
+        self.events.past(&self.clock, &ask.services, since, ask.last)
     }
 
     /// USR1: the full status into the log.

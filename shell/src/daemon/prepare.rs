@@ -16,24 +16,16 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use rustix::fs::{MemfdFlags, memfd_create};
-use serde::{Deserialize, Serialize};
 
 use super::start::{self, Options, SYSTEM_FILE, exit};
 use crate::config::plan::Plan;
-use crate::config::{self, Loaded};
+use crate::config::{self, Loaded, pack};
 
 /// The start of the last word of the second step's command line; the descriptor's number follows.
 const WORD: &str = "--prepared=";
 
 /// This program, also if its file has been replaced or removed.
 const OURSELVES: &str = "/proc/self/exe";
-
-/// What the first step leaves to the second.
-#[derive(Serialize, Deserialize)]
-struct Prepared {
-    options: Options,
-    plan: Plan,
-}
 
 /// `giveover run` with the command line `arguments`, of which the first is our own name: reads
 /// the configuration, and goes on in a process without traces of that. Returns the daemon's exit
@@ -44,16 +36,17 @@ pub fn run_anew(options: &Options, arguments: &[OsString]) -> u8 {
         Ok(plan) => plan,
         Err(status) => return status,
     };
-    let prepared = Prepared { options: options.clone(), plan };
-    become_lean(&prepared, arguments);
-    start::watch(&prepared.options, prepared.plan)
+    if let Some(bytes) = prepared(options, &plan) {
+        become_lean(&bytes, arguments);
+    }
+    start::watch(options, start::shared(plan))
 }
 
 /// The same without another process image. Returns the daemon's exit status.
 #[must_use]
 pub fn run(options: &Options) -> u8 {
     match load(options) {
-        Ok(plan) => start::watch(options, plan),
+        Ok(plan) => start::watch(options, start::shared(plan)),
         Err(status) => status,
     }
 }
@@ -62,7 +55,12 @@ pub fn run(options: &Options) -> u8 {
 fn load(options: &Options) -> Result<Plan, u8> {
     let file = options.file.clone().unwrap_or_else(|| PathBuf::from(SYSTEM_FILE));
     match config::load(&file) {
-        Ok(Loaded { plan, .. }) => Ok(start::slim(plan)),
+        Ok(Loaded { mut plan, .. }) => {
+            if options.observe || plan.host.observe {
+                start::observe(&mut plan);
+            }
+            Ok(plan)
+        }
         Err(report) => {
             let text = format!("{report}{}", report.summary());
             // A closed standard error changes nothing about the exit status.
@@ -72,14 +70,25 @@ fn load(options: &Options) -> Result<Plan, u8> {
     }
 }
 
+/// What the first step leaves to the second: the options, then the plan.
+fn prepared(options: &Options, plan: &Plan) -> Option<Vec<u8>> {
+    let mut bytes = postcard::to_stdvec(options).ok()?;
+    bytes.append(&mut pack::pack(plan)?);
+    Some(bytes)
+}
+
+fn taken_up(bytes: &[u8]) -> Option<(Options, Plan)> {
+    let (options, plan) = postcard::take_from_bytes(bytes).ok()?;
+    Some((options, pack::unpack(plan)?))
+}
+
 /// Does not come back, unless it cannot be done.
-fn become_lean(prepared: &Prepared, arguments: &[OsString]) {
+fn become_lean(prepared: &[u8], arguments: &[OsString]) {
     let Some((ourselves, words)) = arguments.split_first() else { return };
-    let Ok(bytes) = postcard::to_stdvec(prepared) else { return };
     // Without CLOEXEC: to be there afterwards is what it is for.
     let Ok(file) = memfd_create("giveover-plan", MemfdFlags::empty()) else { return };
     let mut file = File::from(file);
-    if file.write_all(&bytes).is_err() {
+    if file.write_all(prepared).is_err() {
         return;
     }
     let place = format!("{WORD}{}", file.as_raw_fd());
@@ -99,10 +108,10 @@ pub fn resume(descriptor: u32) -> u8 {
     // `exec` of a link has named us after the link.
     let _ = rustix::thread::set_name(c"giveover");
     let bytes = std::fs::read(format!("/proc/self/fd/{descriptor}"));
-    let prepared = bytes.ok().and_then(|bytes| postcard::from_bytes::<Prepared>(&bytes).ok());
+    let prepared = bytes.ok().and_then(|bytes| taken_up(&bytes));
     crate::reactor::close_inherited();
     match prepared {
-        Some(Prepared { options, plan }) => start::watch(&options, plan),
+        Some((options, plan)) => start::watch(&options, plan),
         None => {
             let text = "giveover: --prepared is what `giveover run` says to itself";
             let _ = writeln!(std::io::stderr(), "{text}");
@@ -144,11 +153,14 @@ mod tests {
             debug: crate::message::Debug::High,
             ..Options::default()
         };
-        let prepared = Prepared { options, plan: start::slim(loaded.plan) };
-        let bytes = postcard::to_stdvec(&prepared).expect("bytes");
-        let again: Prepared = postcard::from_bytes(&bytes).expect("the same");
-        assert_eq!(again.plan, prepared.plan);
-        assert_eq!(format!("{:?}", again.options), format!("{:?}", prepared.options));
-        assert!(postcard::from_bytes::<Prepared>(&bytes[..bytes.len() / 2]).is_err());
+        let mut plan = loaded.plan;
+        for service in &mut plan.services {
+            service.terms_mut().sources = [].into(); // only `check` prints them
+        }
+        let bytes = prepared(&options, &plan).expect("bytes");
+        let again = taken_up(&bytes).expect("the same");
+        assert_eq!(again.1, plan);
+        assert_eq!(format!("{:?}", again.0), format!("{options:?}"));
+        assert!(taken_up(&bytes[..bytes.len() / 2]).is_none());
     }
 }

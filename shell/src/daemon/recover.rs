@@ -30,7 +30,7 @@ impl Daemon {
                     if let (Some(message::Event::Restart), Some(name)) = (known, &service) {
                         self.restarts_read.push((name.clone(), *at, restart_cause(text)));
                     }
-                    self.events.push(EventDoc {
+                    let doc = EventDoc {
                         seq: line.seq,
                         at: self.clock.wall(*at),
                         level: level.to_owned(),
@@ -38,7 +38,8 @@ impl Daemon {
                         service: service.unwrap_or_default(),
                         text: text.to_string(),
                         ..EventDoc::default()
-                    });
+                    };
+                    self.events.push(*at, doc);
                 }
                 _ => {}
             }
@@ -77,7 +78,7 @@ impl Daemon {
         self.void_probe(service);
         let machine = self.watches[service].machine;
         let known = self.journal.ledger().service(machine);
-        let process = known.and_then(|known| known.process);
+        let process = known.and_then(journal::Service::process);
         let stage = known.and_then(journal::Service::stage).map(|(_, stage)| stage);
         let adopted = process.is_some_and(|process| self.adopt_process(service, &process));
         let monitor = &self.watches[service].monitor;

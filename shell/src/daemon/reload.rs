@@ -1,9 +1,11 @@
 //! Another configuration while running: what keeps its name keeps its histories.
 
+use std::sync::Arc;
+
 use giveover_core::monitor::{Event, Holder};
 use giveover_core::policy::Policy;
 
-use super::start::{add_trusted, observe, slim};
+use super::start::{add_trusted, observe, shared};
 use super::work::Work;
 use super::{Daemon, watch::Watch};
 use crate::config::plan::{Plan, ServicePlan};
@@ -31,7 +33,7 @@ impl Daemon {
             return Reply { exit: 1, lines: vec![text.into()] };
         }
         self.supervisor.reloading(crate::clock::Reading::take().monotonic_ms * 1000);
-        self.exchange(slim(plan));
+        self.exchange(plan);
         self.supervisor.ready(&self.one_line());
         let text = host::reloaded(&lines);
         self.say_host(message::Event::Reloaded, format!("{text} (by {who})"));
@@ -52,7 +54,7 @@ impl Daemon {
         let mut plan = self.plan.clone();
         if plan.services.len() > self.shown() {
             if let Some(trusted) = plan.services.pop() {
-                plan.host.trusted = trusted.checks;
+                plan.host.trusted = trusted.checks.into_vec();
             }
         }
         plan
@@ -68,6 +70,7 @@ impl Daemon {
         if self.observe_asked || plan.host.observe {
             observe(&mut plan);
         }
+        let mut plan = shared(plan);
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);
         self.programs.clear();
@@ -121,13 +124,15 @@ impl Daemon {
 
     fn keep_watch(&mut self, service: usize, before: &ServicePlan, old: Watch) {
         let plan = &self.plan.services[service];
-        let policy = plan.policy;
-        let changed = *old.monitor.policy() != policy;
+        let policy = plan.policy.clone();
+        let changed = *old.monitor.policy() != *policy;
         let mut watch = old.carried_over(before, plan, self.now);
         watch.armed = None;
         self.watches.push(watch);
         if changed {
             self.set_policy(service, policy);
+        } else {
+            self.watches[service].monitor.hold_policy(policy);
         }
         if self.watches[service].monitor.held_by(Holder::LocalFault) && !self.host.local_fault {
             self.feed(service, Event::Release(Holder::LocalFault));
@@ -135,9 +140,10 @@ impl Daemon {
     }
 
     /// R19: other limits; the histories stay.
-    pub(super) fn set_policy(&mut self, service: usize, policy: Policy) {
-        let event = Event::SetPolicy(policy);
+    pub(super) fn set_policy(&mut self, service: usize, policy: Arc<Policy>) {
+        let event = Event::SetPolicy(*policy);
         machine::make_room(&mut self.watches[service].monitor, &event);
         self.feed(service, event);
+        self.watches[service].monitor.hold_policy(policy);
     }
 }

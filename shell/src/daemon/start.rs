@@ -10,16 +10,17 @@ use giveover_core::time::Span;
 use serde::{Deserialize, Serialize};
 
 use super::control::Control;
+use super::events::Events;
 use super::host::HostState;
 use super::rights::Rights;
 use super::sdnotify::Supervisor;
-use super::tell::Events;
 use super::watch::Watch;
 use super::{DAEMON_SIGNALS, Daemon};
 use crate::check::Prober;
 use crate::check::command::Commands;
 use crate::clock::{self, BootId, Clock, Reading};
-use crate::config::plan::{GoesTo, Plan, Run, ServicePlan};
+use crate::config::pack;
+use crate::config::plan::{GoesTo, Plan, Run, ServicePlan, Terms};
 use crate::journal::{self, Journal, Note, OpenError, Place, Recovered};
 use crate::machine;
 use crate::message::{self, Debug, host};
@@ -91,9 +92,6 @@ pub(super) fn watch(options: &Options, plan: Plan) -> u8 {
 
 impl Daemon {
     fn prepare(options: &Options, mut plan: Plan) -> Result<Self, Refusal> {
-        if options.observe || plan.host.observe {
-            observe(&mut plan);
-        }
         let (journal, recovered) = open_journal(options, &plan)?;
         let state = journal.place().dir().display().to_string();
         let boot = BootId::read();
@@ -177,8 +175,12 @@ impl Daemon {
         for at in recovered.ledger.charges(journal::HostBudget::Actions) {
             self.host.budget.charge(at);
         }
-        for service in 0..self.plan.services.len() {
-            let known = recovered.machines.remove(&self.plan.services[service].name);
+        let services = self.plan.services.len();
+        self.watches.reserve_exact(services);
+        self.journal.reserve(services);
+        self.reactor.timers.reserve(services);
+        for service in 0..services {
+            let known = recovered.machines.remove(&*self.plan.services[service].name);
             if let (Some(known), true) = (&known, recovered.report.lost_history()) {
                 self.host.doubted.insert(known.number);
             }
@@ -201,18 +203,24 @@ impl Daemon {
             Some(known) => (known.number, known.monitor),
             None => {
                 let number = self.journal.name(now, &plan.name);
-                let monitor = machine::boxed(plan.policy, now);
+                let monitor = machine::boxed(plan.policy.clone(), now);
                 self.journal.made(now, number, &monitor);
                 (number, monitor)
             }
         };
         let mut watch = Watch::new(plan, monitor, now);
         watch.machine = number;
-        let policy = plan.policy;
-        let changed = *watch.monitor.policy() != policy;
+        if let Some(noted) = self.journal.ledger().service(number) {
+            self.plan.services[service].name = noted.name.clone(); // one for both
+        }
+        let plan = &self.plan.services[service];
+        let policy = plan.policy.clone();
+        let changed = *watch.monitor.policy() != *policy;
         self.watches.push(watch);
         if changed {
             self.set_policy(service, policy);
+        } else {
+            self.watches[service].monitor.hold_policy(policy);
         }
     }
 
@@ -279,14 +287,9 @@ impl Daemon {
     }
 }
 
-/// Drops what only `check` prints: ten thousand services would carry it for nothing.
-pub(super) fn slim(mut plan: Plan) -> Plan {
-    for service in &mut plan.services {
-        service.sources = [].into();
-        service.checks.shrink_to_fit();
-    }
-    plan.services.shrink_to_fit();
-    plan
+/// The same plan with what its services have in common only once.
+pub(super) fn shared(plan: Plan) -> Plan {
+    pack::pack(&plan).as_deref().and_then(pack::unpack).unwrap_or(plan)
 }
 
 /// `--observe`: every service is `log_only`.
@@ -295,7 +298,7 @@ pub(super) fn observe(plan: &mut Plan) {
     for service in &mut plan.services {
         let limits = Limits { failover_mode: FailoverMode::LogOnly, ..*service.policy.limits() };
         if let Ok((policy, _)) = Policy::new(limits, *service.policy.scope()) {
-            service.policy = policy;
+            service.terms_mut().policy = policy.into();
         }
     }
 }
@@ -356,18 +359,18 @@ pub(super) fn add_trusted(plan: &mut Plan) {
     let Ok((policy, _)) = Policy::new(limits, Scope { deaths: false, ..Scope::USUAL }) else {
         return;
     };
-    plan.services.push(ServicePlan {
-        name: "(trusted)".into(),
+    let terms = Terms {
         preset: None,
         run: Run::Watched,
         validate: None,
-        checks: std::mem::take(&mut plan.host.trusted),
         ladder: Vec::new(),
         combine: Combine::Heaviest,
         needs: Vec::new(),
-        policy,
+        policy: policy.into(),
         giveover: GoesTo::Nobody,
         network: true,
         sources: [].into(),
-    });
+    };
+    let checks = std::mem::take(&mut plan.host.trusted).into();
+    plan.services.push(ServicePlan { name: "(trusted)".into(), checks, terms: terms.into() });
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use giveover::config::plan::{Combine, GoesTo, ProcessPlan, Run, ServicePlan, StopMethod};
+use giveover::config::plan::{Combine, GoesTo, ProcessPlan, Run, ServicePlan, StopMethod, Terms};
 use giveover::reactor::{Cgroups, Exit, Instance, Member, Reactor, Token, procfs};
 use giveover::service::{Adoption, Event, Host, Identity, Services};
 use giveover_core::failure::Cause;
@@ -53,20 +53,19 @@ pub(crate) fn plan(run: Run, stop_timeout: u32) -> ServicePlan {
         stop_timeout: Span::from_millis(stop_timeout),
         ..Limits::DEFAULT
     };
-    ServicePlan {
-        name: "web".into(),
+    let terms = Terms {
         preset: None,
         run,
         validate: None,
-        checks: Vec::new(),
         ladder: Vec::new(),
         combine: Combine::Heaviest,
         needs: Vec::new(),
-        policy: Policy::new(limits, Scope::USUAL).expect("a policy").0,
+        policy: Policy::new(limits, Scope::USUAL).expect("a policy").0.into(),
         giveover: GoesTo::Nobody,
         network: false,
         sources: [].into(),
-    }
+    };
+    ServicePlan { name: "web".into(), checks: [].into_iter().collect(), terms: terms.into() }
 }
 
 pub(crate) fn process(start: &[&str]) -> ProcessPlan {

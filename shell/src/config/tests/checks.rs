@@ -9,7 +9,7 @@ use super::plan_of;
 /// The checks of one service whose table goes on with `text`.
 fn checks(text: &str) -> Vec<CheckPlan> {
     let text = format!("[service.web]\nunit = \"web.service\"\n{text}");
-    plan_of(&text).services.remove(0).checks
+    plan_of(&text).services.remove(0).checks.into_vec()
 }
 
 fn check(text: &str) -> CheckPlan {
@@ -26,8 +26,8 @@ fn targets(check: &CheckPlan) -> Vec<String> {
 }
 
 fn http(check: CheckPlan) -> HttpPlan {
-    match check.kind {
-        Kind::Http(http) => *http,
+    match &check.kind {
+        Kind::Http(http) => (**http).clone(),
         kind => panic!("{kind:?}"),
     }
 }
@@ -103,11 +103,9 @@ fn http_takes_statuses_by_number_and_by_class() {
 
 #[test]
 fn tcp_sends_and_expects_with_escapes() {
-    let Kind::Tcp { send, expect } =
-        check("check.a = { url = \"tcp://h:1\", send = \"PING\\r\\n\", expect = \"+PONG\" }").kind
-    else {
-        panic!("a tcp check")
-    };
+    let check =
+        check("check.a = { url = \"tcp://h:1\", send = \"PING\\r\\n\", expect = \"+PONG\" }");
+    let Kind::Tcp { send, expect } = &check.kind else { panic!("a tcp check") };
     assert_eq!(send.as_deref(), Some(&b"PING\r\n"[..]));
     assert_eq!(expect.as_deref(), Some(&b"+PONG"[..]));
 }
@@ -119,8 +117,8 @@ fn a_command_has_a_short_and_a_long_form_and_three_conventions_of_exits() {
     assert_eq!(short, check("check.a.command = [\"/bin/x\", \"$SERVICE\"]"));
     let exit = |written: &str| {
         let text = format!("check.a = {{ command = [\"x\"], exit = {written}, missing = 50 }}");
-        match check(&text).kind {
-            Kind::Command(plan) if plan.missing == Some(Weight::HALF) => plan.exit,
+        match &check(&text).kind {
+            Kind::Command(plan) if plan.missing == Some(Weight::HALF) => plan.exit.clone(),
             kind => panic!("{kind:?}"),
         }
     };

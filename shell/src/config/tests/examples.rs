@@ -38,13 +38,12 @@ fn an_example_means_the_same_however_it_is_read() {
 }
 
 #[test]
-fn a_plan_can_be_handed_to_another_process() {
+fn a_plan_can_be_packed() {
     for name in EXAMPLES {
         let plan = load(&path_of(name)).unwrap_or_else(|errors| panic!("{errors}")).plan;
-        let text = serde_json::to_string(&plan).expect("a plan is plain data");
-        let mut again: Plan = serde_json::from_str(&text).expect("and reads back");
+        let mut again = pack::pack(&plan).as_deref().and_then(pack::unpack).expect("its bytes");
         for (service, before) in again.services.iter_mut().zip(&plan.services) {
-            service.sources = before.sources.clone();
+            service.terms_mut().sources = before.sources.clone();
         }
         assert_eq!(again, plan);
     }

@@ -5,7 +5,11 @@ use super::super::preset::{list, text};
 use super::{check, load_str, plan_of};
 
 fn checks(text: &str) -> Vec<CheckPlan> {
-    plan_of(&format!("[service.s]\nunit = \"s.service\"\n{text}")).services.remove(0).checks
+    plan_of(&format!("[service.s]\nunit = \"s.service\"\n{text}"))
+        .services
+        .remove(0)
+        .checks
+        .into_vec()
 }
 
 #[test]

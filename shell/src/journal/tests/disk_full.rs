@@ -290,6 +290,7 @@ fn sync_reaches_both_files_and_the_directory() {
         "write",
         "create",
         "write",
+        "write",      // its header
         "begin_sync", // compact
         "rename",
         "rename",

@@ -85,7 +85,8 @@ fn a_name_that_does_not_resolve_cannot_be_measured() {
     assert!(turns.is_clean());
 
     let weights = Weights { resolve: Some(Weight::HALF), ..Weights::DEFAULT };
-    let plan = CheckPlan { weights, ..plan };
+    let mut plan = plan;
+    plan.question_mut().weights = weights;
     turns.start(&plan);
     assert_eq!(turns.answer().result, failed(50, Phase::Resolve, Errno::NOENT));
 }
