@@ -127,10 +127,22 @@ pub struct Terms {
     pub giveover: GoesTo,
     /// Our own way out: the local-fault rule never holds it.
     pub network: bool,
+    /// Units: the limits that the file leaves to the unit itself.
+    pub left_to_unit: LeftToUnit,
     /// Where each limit came from, for `check`: key, source ("built in", "policy slow"). Shared
     /// by all services where they are the same; not part of what is serialised.
     #[serde(skip)]
     pub sources: Arc<[(&'static str, String)]>,
+}
+
+/// Limits of a unit that the configuration does not set: the unit's own hold, as soon as systemd
+/// has said them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftToUnit {
+    /// `start_timeout`
+    pub start_timeout: bool,
+    /// `stop_timeout`
+    pub stop_timeout: bool,
 }
 
 /// `giveover = …` of a service (R22).

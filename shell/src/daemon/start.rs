@@ -20,7 +20,7 @@ use crate::check::Prober;
 use crate::check::command::Commands;
 use crate::clock::{self, BootId, Clock, Reading};
 use crate::config::pack;
-use crate::config::plan::{GoesTo, Plan, Run, ServicePlan, Terms};
+use crate::config::plan::{GoesTo, LeftToUnit, Plan, Run, ServicePlan, Terms};
 use crate::journal::{self, Journal, Note, OpenError, Place, Recovered};
 use crate::machine;
 use crate::message::{self, Debug, host};
@@ -369,6 +369,7 @@ pub(super) fn add_trusted(plan: &mut Plan) {
         policy: policy.into(),
         giveover: GoesTo::Nobody,
         network: true,
+        left_to_unit: LeftToUnit::default(),
         sources: [].into(),
     };
     let checks = std::mem::take(&mut plan.host.trusted).into();

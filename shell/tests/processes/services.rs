@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use giveover::config::plan::{Combine, GoesTo, ProcessPlan, Run, ServicePlan, StopMethod, Terms};
+use giveover::config::plan::{
+    Combine, GoesTo, LeftToUnit, ProcessPlan, Run, ServicePlan, StopMethod, Terms,
+};
 use giveover::reactor::{Cgroups, Exit, Instance, Member, Reactor, Token, procfs};
 use giveover::service::{Adoption, Event, Host, Identity, Services};
 use giveover_core::failure::Cause;
@@ -63,6 +65,7 @@ pub(crate) fn plan(run: Run, stop_timeout: u32) -> ServicePlan {
         policy: Policy::new(limits, Scope::USUAL).expect("a policy").0.into(),
         giveover: GoesTo::Nobody,
         network: false,
+        left_to_unit: LeftToUnit::default(),
         sources: [].into(),
     };
     ServicePlan { name: "web".into(), checks: [].into_iter().collect(), terms: terms.into() }
