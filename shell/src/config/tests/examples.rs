@@ -62,7 +62,7 @@ fn pythons_reader_reads_the_examples_and_presets() {
     };
     match python("import tomllib") {
         Ok(there) if there.status.success() => {}
-        _ => return println!("skipped: there is no python3 with tomllib here"),
+        _ => return println!("skipped: pythons_reader: python3: none with tomllib here"),
     }
     let read = "import sys, tomllib\nfor name in sys.argv[1:]: tomllib.load(open(name, 'rb'))";
     let output = python(read).expect("it ran before");
