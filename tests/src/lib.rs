@@ -364,12 +364,12 @@ pub fn with_puppet(program: &str, arguments: &[&str], more: &str) -> (Daemon, u1
     let text = format!(
         "[policy.default]\n\
          thorough_probe_interval = \"200ms\"\n\
-         probe_timeout  = \"300ms\"\n\
+         probe_timeout  = \"2s\"\n\
          retry_count    = 2\n\
          retry_interval = \"10m\"\n\
          restart_delay  = [\"0s\"]\n\
-         start_grace    = \"2s\"\n\
-         start_timeout  = \"2s\"\n\
+         start_grace    = \"4s\"\n\
+         start_timeout  = \"4s\"\n\
          stop_timeout   = \"4s\"\n\
          [service.web]\n\
          start = [\"{program}\", \"{port}\", \"$DIR/mood\", \"$DIR/starts\"]\n\

@@ -331,7 +331,8 @@ fn a_job_that_hangs_ends_with_our_limit() {
     system.site.services.add(&mut system.site.bench.reactor, WEB, &plan, now).unwrap();
     let Event::StartFailed(trouble) = system.site.start() else { panic!("it started") };
     assert_eq!(trouble.cause.code, Cause::TIMED_OUT);
-    assert!((5000..8000).contains(&system.site.bench.now().since(now)));
+    // The unit's own limit and the margin. With the plan's it would be 10 s.
+    assert!((5000..10_000).contains(&system.site.bench.now().since(now)));
 }
 
 #[test]

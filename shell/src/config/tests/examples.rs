@@ -83,10 +83,12 @@ fn ten_thousand_services_are_read_in_a_moment() {
         )
     };
     let text: String = (0..10_000).map(service).collect();
-    let started = std::time::Instant::now();
+    // The time of this thread alone: what else the machine does is nobody's fault here.
+    let clock = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).tv_sec;
+    let started = clock();
     assert_eq!(plan_of(&text).services.len(), 10_000);
-    let took = started.elapsed();
-    assert!(took.as_secs() < 20, "took {took:?}; unoptimised it takes about one second");
+    let took = clock() - started;
+    assert!(took < 20, "took {took} s; unoptimised it takes about one");
 }
 
 /// INTERFACES 3.8, but for the line that says what goes on.
