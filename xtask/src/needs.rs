@@ -33,7 +33,14 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 11] = [
+const PACKAGES: [Package; 12] = [
+    Package {
+        name: "strace",
+        brings: "strace",
+        unit: None,
+        needed: For::RealServers,
+        why: "the daemon is killed at its system calls, and they are made to fail",
+    },
     Package {
         name: "nginx-light",
         brings: "nginx",
