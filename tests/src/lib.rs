@@ -1,6 +1,11 @@
 //! What the end-to-end tests share: a daemon on loopback with a directory of its own, and waiting
 //! for what it says instead of sleeping.
 
+pub mod faults;
+pub mod probing;
+pub mod server;
+pub mod servers;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

@@ -16,6 +16,8 @@ use giveover_core::weight::Weight;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use super::talk::Talk;
+
 /// Everything a daemon needs to know, from one file and those it includes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -288,6 +290,8 @@ pub enum Kind {
         /// The `fsinfo` program.
         fsinfo: Box<str>,
     },
+    /// A protocol of which a few bytes tell.
+    Talk(Box<Talk>),
 }
 
 impl Kind {
@@ -300,6 +304,7 @@ impl Kind {
             Self::Command(_) => "command",
             Self::Process => "process",
             Self::Xfnts { .. } => "xfnts",
+            Self::Talk(talk) => talk.word(),
         }
     }
 }

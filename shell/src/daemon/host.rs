@@ -146,7 +146,7 @@ fn is_local(check: &CheckPlan) -> bool {
     match check.kind {
         Kind::Process => true,
         Kind::Command(_) => false,
-        Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } => {
+        Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } | Kind::Talk(_) => {
             check.targets.iter().all(|target| loopback(&target.host))
         }
     }

@@ -15,6 +15,8 @@ pub struct Asked<'a> {
     pub name: &'a str,
     /// What would have been right, in words: `200 or 204`. Empty where a code says nothing.
     pub expected: &'a str,
+    /// What an answer's code means: `57P03 cannot connect now`. Empty where the number says it.
+    pub answer: &'a str,
     /// How long it was given.
     pub timeout_ms: u64,
 }
@@ -25,7 +27,7 @@ pub struct Asked<'a> {
 pub fn seen(cause: Cause, asked: Asked<'_>) -> String {
     match cause.phase {
         Phase::Answer if cause.code != 0 && !asked.expected.is_empty() => {
-            format!("{}, expected {}", cause.code, asked.expected)
+            format!("{}, expected {}", answer(cause, asked), asked.expected)
         }
         _ => seen_briefly(cause, asked),
     }
@@ -36,7 +38,7 @@ pub fn seen(cause: Cause, asked: Asked<'_>) -> String {
 pub fn seen_briefly(cause: Cause, asked: Asked<'_>) -> String {
     match cause.phase {
         Phase::Answer if cause.code == 0 => String::from("wrong answer"),
-        Phase::Answer => cause.code.to_string(),
+        Phase::Answer => answer(cause, asked),
         Phase::Silence => format!("no reply in {}", span::short(asked.timeout_ms)),
         Phase::Died => died(cause.code),
         Phase::Exit => command(cause.code, asked.timeout_ms),
@@ -46,6 +48,10 @@ pub fn seen_briefly(cause: Cause, asked: Asked<'_>) -> String {
             network(cause, asked.timeout_ms)
         }
     }
+}
+
+fn answer(cause: Cause, asked: Asked<'_>) -> String {
+    if asked.answer.is_empty() { cause.code.to_string() } else { asked.answer.to_owned() }
 }
 
 /// With the check's name before it: `page 503, expected 200 or 204`. Deaths, reports and methods
@@ -220,7 +226,8 @@ const SIGNALS: [(u16, &str); 18] = [
 mod tests {
     use super::*;
 
-    const PAGE: Asked<'_> = Asked { name: "page", expected: "200 or 204", timeout_ms: 10_000 };
+    const PAGE: Asked<'_> =
+        Asked { name: "page", expected: "200 or 204", answer: "", timeout_ms: 10_000 };
 
     fn of_page(phase: Phase, code: u16) -> Cause {
         Cause::of_check(0, phase, code)

@@ -34,7 +34,10 @@ fn can_trace(test: &str) -> bool {
             println!("skipped: {test}: ptrace: {}", text_of(&output).replace('\n', " "));
             false
         }
-        Err(error) => panic!("strace (Debian package strace): {error}"),
+        Err(error) => {
+            println!("skipped: {test}: strace: it cannot be run: {error}");
+            false
+        }
     }
 }
 

@@ -1,0 +1,169 @@
+//! Checks that speak a protocol of which a few bytes tell: mail, news, files, directories,
+//! brokers, databases. What is asked, what is healthy, and what the numbers mean.
+
+pub mod codes;
+mod keys;
+mod read;
+
+use serde::{Deserialize, Serialize};
+
+pub(super) use keys::{TABLES, of_kind};
+pub(super) use read::read;
+
+/// Inclusive ranges of an answer's codes.
+pub type Codes = Vec<(u16, u16)>;
+
+/// What a check says and what it wants to hear.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Talk {
+    /// A greeting with a number: SMTP, FTP, NNTP.
+    Banner(BannerPlan),
+    /// A greeting that begins `+OK`.
+    Pop3,
+    /// A greeting that begins `* OK`.
+    Imap {
+        /// `* PREAUTH` is as good.
+        preauth: bool,
+    },
+    /// `IAC DO` among what the server begins with.
+    Telnet,
+    /// `PING`.
+    Redis {
+        /// What is healthy, by [`codes::REDIS`].
+        expect: Vec<u16>,
+    },
+    /// `CONNECT`.
+    Mqtt {
+        /// Our client identifier; empty: the broker gives us one.
+        client: Box<str>,
+        /// Return codes that are healthy.
+        expect: Codes,
+    },
+    /// Start-up and a query.
+    Postgres(PostgresPlan),
+    /// Anonymous bind, and a search if there is a base.
+    Ldap {
+        /// Where a search that always matches begins; none is made without.
+        base: Option<Box<str>>,
+        /// Result codes that are healthy.
+        expect: Codes,
+    },
+}
+
+/// Whose greeting it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Greets {
+    /// SMTP: 220.
+    Smtp,
+    /// FTP: 220.
+    Ftp,
+    /// NNTP: 200 or 201.
+    Nntp,
+}
+
+/// What is wanted of a server that greets with a number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BannerPlan {
+    /// Whose protocol.
+    pub greets: Greets,
+    /// Numbers that are healthy.
+    pub expect: Codes,
+    /// SMTP: the name we say EHLO with, to be answered by 250.
+    pub ehlo: Option<Box<str>>,
+}
+
+/// Whom and what to ask of PostgreSQL.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PostgresPlan {
+    /// The role.
+    pub user: Box<str>,
+    /// The database.
+    pub database: Box<str>,
+    /// What is run once the server lets us in; empty: nothing.
+    pub query: Box<str>,
+    /// SQLSTATEs that are healthy too.
+    pub expect: Vec<[u8; 5]>,
+}
+
+impl Talk {
+    /// The words of these kinds, as in `kind = "smtp"`.
+    pub const KINDS: [&'static str; 10] =
+        ["smtp", "pop3", "imap", "ftp", "nntp", "telnet", "ldap", "redis", "mqtt", "postgres"];
+
+    /// The kind's word.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Banner(BannerPlan { greets: Greets::Smtp, .. }) => "smtp",
+            Self::Banner(BannerPlan { greets: Greets::Ftp, .. }) => "ftp",
+            Self::Banner(BannerPlan { greets: Greets::Nntp, .. }) => "nntp",
+            Self::Pop3 => "pop3",
+            Self::Imap { .. } => "imap",
+            Self::Telnet => "telnet",
+            Self::Redis { .. } => "redis",
+            Self::Mqtt { .. } => "mqtt",
+            Self::Postgres(_) => "postgres",
+            Self::Ldap { .. } => "ldap",
+        }
+    }
+
+    /// Whether people can read what is said.
+    #[must_use]
+    pub const fn is_text(&self) -> bool {
+        !matches!(self, Self::Telnet | Self::Mqtt { .. } | Self::Postgres(_) | Self::Ldap { .. })
+    }
+
+    /// Whether we say the first word.
+    #[must_use]
+    pub const fn begins(&self) -> bool {
+        matches!(
+            self,
+            Self::Redis { .. } | Self::Mqtt { .. } | Self::Postgres(_) | Self::Ldap { .. }
+        )
+    }
+
+    /// What an answer's code means; empty where the number says it itself.
+    #[must_use]
+    pub fn code_words(&self, code: u16) -> &'static str {
+        match self {
+            Self::Banner(_) | Self::Telnet => "",
+            Self::Pop3 => codes::named(&codes::POP3, code),
+            Self::Imap { .. } => codes::named(&codes::IMAP, code),
+            Self::Redis { .. } => codes::named(&codes::REDIS, code),
+            Self::Mqtt { .. } => codes::numbered(&codes::MQTT, code),
+            Self::Postgres(_) => codes::state_words(code),
+            Self::Ldap { .. } => codes::numbered(&codes::LDAP, code),
+        }
+    }
+}
+
+/// The port of `kind` where none is written.
+pub(super) fn usual_port(kind: &str) -> Option<u16> {
+    Some(match kind {
+        "ftp" => 21,
+        "telnet" => 23,
+        "smtp" => 25,
+        "pop3" => 110,
+        "nntp" => 119,
+        "imap" => 143,
+        "ldap" => 389,
+        "mqtt" => 1883,
+        "postgres" => 5432,
+        "redis" => 6379,
+        _ => return None,
+    })
+}
+
+/// Whether a URL of `kind` may have a path, and what it means.
+pub(super) fn path_means(kind: &str) -> Option<&'static str> {
+    match kind {
+        "ldap" => Some("base"),
+        "postgres" => Some("database"),
+        _ => None,
+    }
+}
+
+/// Whether a URL of `kind` may have a user.
+pub(super) fn has_user(kind: &str) -> bool {
+    kind == "postgres"
+}
