@@ -246,7 +246,8 @@ pub fn named() -> impl FnOnce(&Path, u16) -> Command {
             &file,
             &format!(
                 "options {{ directory \"{place}\"; listen-on port {port} {{ 127.0.0.1; }};\n\
-                 listen-on-v6 {{ none; }}; pid-file none; session-keyfile none; recursion no; }};\n\
+                 listen-on-v6 {{ none; }}; pid-file none; session-keyfile none;\n\
+                 recursion no; dnssec-validation no; }};\n\
                  controls {{ }};\n\
                  zone \"example.org\" {{ type master; file \"{place}/zone\"; }};\n\
                  zone \"example.net\" {{ type master; file \"{place}/lost\"; }};\n"
