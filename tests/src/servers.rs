@@ -231,3 +231,54 @@ pub fn postfix(more: &'static str) -> impl FnOnce(&Path, u16) -> Command {
         command
     }
 }
+
+/// BIND, authoritative for `example.org` and for `example.net`, whose file is lost.
+pub fn named() -> impl FnOnce(&Path, u16) -> Command {
+    |dir, port| {
+        let place = dir.display();
+        write(
+            &dir.join("zone"),
+            "$TTL 60\n@ SOA ns.example.org. root.example.org. 1 60 60 60 60\n\
+             @ NS ns.example.org.\nns A 192.0.2.1\n",
+        );
+        let file = dir.join("named.conf");
+        write(
+            &file,
+            &format!(
+                "options {{ directory \"{place}\"; listen-on port {port} {{ 127.0.0.1; }};\n\
+                 listen-on-v6 {{ none; }}; pid-file none; session-keyfile none;\n\
+                 recursion no; dnssec-validation no; }};\n\
+                 controls {{ }};\n\
+                 zone \"example.org\" {{ type master; file \"{place}/zone\"; }};\n\
+                 zone \"example.net\" {{ type master; file \"{place}/lost\"; }};\n"
+            ),
+        );
+        let mut command = Command::new("/usr/sbin/named");
+        command.arg("-g").arg("-c").arg(file);
+        command
+    }
+}
+
+/// Unbound with a record of its own; what is in `example.net` it refuses to say.
+pub fn unbound() -> impl FnOnce(&Path, u16) -> Command {
+    |dir, port| {
+        let place = dir.display();
+        let file = dir.join("unbound.conf");
+        write(
+            &file,
+            &format!(
+                "server:\n interface: 127.0.0.1\n port: {port}\n do-daemonize: no\n\
+                 username: \"\"\n chroot: \"\"\n directory: \"{place}\"\n pidfile: \"\"\n\
+                 use-syslog: no\n access-control: 127.0.0.0/8 allow\n\
+                 module-config: \"iterator\"\n\
+                 local-zone: \"example.net\" always_refuse\n\
+                 local-zone: \"example.org\" static\n\
+                 local-data: \"ns.example.org A 192.0.2.1\"\n\
+                 remote-control:\n control-enable: no\n"
+            ),
+        );
+        let mut command = Command::new("/usr/sbin/unbound");
+        command.arg("-d").arg("-c").arg(file);
+        command
+    }
+}

@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 22] = [
+const PACKAGES: [Package; 25] = [
     Package {
         name: "strace",
         brings: "strace",
@@ -117,6 +117,27 @@ const PACKAGES: [Package; 22] = [
         unit: Some("inetutils-inetd.service inetutils-syslogd.service"),
         needed: For::RealServers,
         why: "a real terminal server for `telnet` checks",
+    },
+    Package {
+        name: "bind9",
+        brings: "named",
+        unit: Some("named.service bind9.service"),
+        needed: For::RealServers,
+        why: "a real name server for `dns` checks, of zones of its own",
+    },
+    Package {
+        name: "unbound",
+        brings: "unbound",
+        unit: Some("unbound.service"),
+        needed: For::RealServers,
+        why: "the other one, which asks for its clients",
+    },
+    Package {
+        name: "iproute2",
+        brings: "ip",
+        unit: None,
+        needed: For::RealServers,
+        why: "networks of our own with hosts that cannot be reached",
     },
     Package {
         name: "ipsvd",

@@ -2,6 +2,7 @@
 
 mod banner;
 mod ber;
+pub(super) mod dns;
 mod imap;
 mod ldap;
 mod line;
@@ -41,7 +42,7 @@ impl Dialogue {
             Kind::Tcp { send: None, expect: None } => None,
             Kind::Tcp { .. } => Some(Self::Tcp(TcpDialogue::default())),
             Kind::Http(_) => Some(Self::Http(HttpDialogue::default())),
-            Kind::Talk(talk) => Some(Self::Talk(TalkDialogue::of(talk))),
+            Kind::Talk(talk) => TalkDialogue::of(talk).map(Self::Talk),
             Kind::Command(_) | Kind::Process | Kind::Xfnts { .. } => None,
         }
     }
@@ -100,7 +101,10 @@ pub fn request<'a>(kind: &'a Kind, buffer: &'a mut Vec<u8>) -> &'a [u8] {
             buffer
         }
         Kind::Talk(talk) => {
-            TalkDialogue::of(talk).words(talk, buffer);
+            buffer.clear();
+            if let Some(dialogue) = TalkDialogue::of(talk) {
+                dialogue.words(talk, buffer);
+            }
             buffer
         }
         _ => &[],

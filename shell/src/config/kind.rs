@@ -38,7 +38,7 @@ pub(super) fn read(
 }
 
 /// What is sent, or looked for: a text that is not empty.
-fn bytes(key: &str, node: &Node, out: &mut Findings) -> Option<Box<[u8]>> {
+pub(super) fn bytes(key: &str, node: &Node, out: &mut Findings) -> Option<Box<[u8]>> {
     let text = values::text(key, node, out)?;
     if text.is_empty() {
         out.error(node.place, format!("{key}: must not be empty"));
@@ -196,6 +196,7 @@ const fn phases(kind: &str) -> &'static [&'static str] {
         b"command" => &["exit"],
         b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
         b"process" => &[],
+        b"udp" => &["resolve", "connect", "send", "answer"],
         _ => &["resolve", "connect", "send", "read", "answer"],
     }
 }

@@ -35,7 +35,7 @@ const KINDS: [(&[&str], &str); 4] = [
         "without TLS: a command such as curl asks for you",
     ),
     (&["apache", "iplanet"], "`http` with method = \"HEAD\" asks it"),
-    (&["ping", "udp", "dns", "agent", "remote"], "a command can ask it"),
+    (&["ping", "agent", "remote"], "a command can ask it"),
     (
         &["oracle", "listener", "directory", "nfs-daemons", "nfs-shares", "systemd", "path", "log"],
         "a command can look at it",

@@ -304,9 +304,9 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 15] = [
+pub const KINDS: [&str; 17] = [
     "tcp", "http", "command", "process", "xfnts", "smtp", "pop3", "imap", "ftp", "nntp", "telnet",
-    "ldap", "redis", "mqtt", "postgres",
+    "ldap", "redis", "mqtt", "postgres", "dns", "udp",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.

@@ -78,7 +78,10 @@ fn talk_expected(talk: &Talk) -> String {
         Talk::Redis { expect } => {
             words::or(expect.iter().map(|code| codes::named(&codes::REDIS, *code)))
         }
-        Talk::Telnet | Talk::Postgres(_) => String::new(),
+        Talk::Dns(plan) => {
+            words::or(plan.expect.iter().map(|(code, _)| codes::numbered(&codes::DNS, *code)))
+        }
+        Talk::Telnet | Talk::Postgres(_) | Talk::Udp { .. } => String::new(),
     }
 }
 

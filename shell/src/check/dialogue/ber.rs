@@ -1,7 +1,7 @@
 //! As much of BER as LDAP's answers need: tags of one byte, definite lengths (X.690, 8.1).
 
 /// Lengths beyond this are none.
-pub(super) const LONGEST: usize = 64 * 1024;
+pub(super) const LONGEST: u32 = 64 * 1024;
 
 /// The header of an element as it comes in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(super) struct Header {
     tag: Option<u8>,
     /// How many bytes of the length are to come, once its form is known.
     left: Option<u8>,
-    length: usize,
+    length: u32,
 }
 
 /// This is no header, or of something too long.
@@ -34,13 +34,13 @@ impl Header {
             None if (0x81..=0x84).contains(&byte) => self.left = Some(byte & 0x7F),
             None => return Some(Err(NoHeader)),
             Some(left) => {
-                self.length = self.length << 8 | usize::from(byte);
+                self.length = self.length << 8 | u32::from(byte);
                 self.left = Some(left.saturating_sub(1));
                 if self.length > LONGEST {
                     return Some(Err(NoHeader));
                 }
                 if left <= 1 {
-                    return Some(Ok((tag, self.length)));
+                    return Some(Ok((tag, self.length as usize)));
                 }
             }
         }

@@ -18,8 +18,9 @@ const SEARCHED: u8 = 0x65;
 /// An ExtendedResponse: without having been asked for one, a notice of disconnection.
 const NOTICE: u8 = 0x78;
 
-/// So much of a message tells.
-const KEPT: usize = 32;
+/// So much of a message tells: its number, the head of its operation and the result code, each
+/// in six bytes at most.
+const KEPT: usize = 18;
 
 /// An answer as it comes in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

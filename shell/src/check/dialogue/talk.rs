@@ -5,6 +5,7 @@
 //! verdict is not looked at; a stream without one ends at the cap.
 
 use super::banner::Banner;
+use super::dns::Dns;
 use super::imap::Imap;
 use super::ldap::Ldap;
 use super::mqtt::Mqtt;
@@ -49,12 +50,13 @@ enum With {
     Mqtt(Mqtt),
     Postgres(Postgres),
     Ldap(Ldap),
+    Dns(Dns),
 }
 
 impl TalkDialogue {
-    /// The beginning of one.
+    /// The beginning of one; there is none in datagrams.
     #[must_use]
-    pub fn of(talk: &Talk) -> Self {
+    pub fn of(talk: &Talk) -> Option<Self> {
         let with = match talk {
             Talk::Banner(_) => With::Banner(Banner::default()),
             Talk::Pop3 => With::Pop3(Pop3::default()),
@@ -64,8 +66,10 @@ impl TalkDialogue {
             Talk::Mqtt { .. } => With::Mqtt(Mqtt::default()),
             Talk::Postgres(_) => With::Postgres(Postgres::default()),
             Talk::Ldap { .. } => With::Ldap(Ldap::default()),
+            Talk::Dns(plan) if plan.tcp => With::Dns(Dns::default()),
+            Talk::Dns(_) | Talk::Udp { .. } => return None,
         };
-        Self { read: 0, with }
+        Some(Self { read: 0, with })
     }
 
     /// Writes what we say now to `out`, in place of what is there: at the beginning, and
@@ -78,6 +82,7 @@ impl TalkDialogue {
             (With::Mqtt(_), Talk::Mqtt { client, .. }) => super::mqtt::connect(client, out),
             (With::Postgres(postgres), Talk::Postgres(plan)) => postgres.words(plan, out),
             (With::Ldap(ldap), Talk::Ldap { base, .. }) => ldap.words(base.as_deref(), out),
+            (With::Dns(_), Talk::Dns(plan)) => Dns::words(plan, out),
             _ => {}
         }
     }
@@ -131,6 +136,7 @@ impl With {
             (Self::Ldap(ldap), Talk::Ldap { base, expect }) => {
                 ldap.byte(base.is_some(), expect, byte)
             }
+            (Self::Dns(dns), Talk::Dns(plan)) => dns.byte(plan, byte),
             _ => return None,
         })
     }

@@ -3,14 +3,14 @@
 use super::talk::TalkDialogue;
 use crate::check::outcome::{Outcome, Step};
 use crate::check::testing::Random;
-use crate::config::talk::{BannerPlan, Greets, PostgresPlan, Talk, codes};
+use crate::config::talk::{BannerPlan, DnsPlan, Greets, PostgresPlan, Talk, codes};
 
 /// The verdict, all that we said, and how many bytes it took; no verdict yet is `None`.
 fn converse<'a>(
     talk: &Talk,
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Option<Outcome>, Vec<Vec<u8>>, TalkDialogue) {
-    let mut dialogue = TalkDialogue::of(talk);
+    let mut dialogue = TalkDialogue::of(talk).expect("a dialogue");
     let mut said = Vec::new();
     let mut words = Vec::new();
     dialogue.words(talk, &mut words);
@@ -83,6 +83,14 @@ fn postgres() -> Talk {
         database: "d".into(),
         query: "SELECT 1".into(),
         expect: vec![*b"53300"],
+    })
+}
+
+fn dns() -> Talk {
+    Talk::Dns(DnsPlan {
+        question: (*b"\x01a\x02bc\0\0\x01\0\x01").into(),
+        expect: vec![(0, 0), (3, 3)],
+        tcp: true,
     })
 }
 
@@ -176,6 +184,17 @@ fn complete() -> Vec<(Talk, Vec<u8>, Outcome)> {
     add(search(), &[&bound[..], &nowhere[..]].concat(), Outcome::wrong(32));
     add(ldap(), b"\x30\x0c\x02\x01\x00\x78\x07\x0a\x01\x34\x04\x00\x04\x00", Outcome::wrong(52));
     add(ldap(), b"\x30\x0c\x02\x01\x02\x61\x07\x0a\x01\x00\x04\x00\x04\x00", NONSENSE);
+    let answer = |flags: &[u8; 2], question: &[u8], more: &[u8]| {
+        let count = u8::from(!question.is_empty());
+        let message = [b"go", &flags[..], &[0, count, 0, 0, 0, 0, 0, 0], question, more].concat();
+        [&(message.len() as u16).to_be_bytes()[..], &message].concat()
+    };
+    let question = b"\x01a\x02bc\0\0\x01\0\x01";
+    add(dns(), &answer(b"\x81\x80", question, b"answers"), OK);
+    add(dns(), &answer(b"\x83\x80", question, b""), OK);
+    add(dns(), &answer(b"\x85\x83", b"\x01A\x02bC\0\0\x01\0\x01", b""), shown(3));
+    add(dns(), &answer(b"\x81\x82", question, b""), Outcome::wrong(2));
+    add(dns(), &answer(b"\x81\x85", b"", b""), Outcome::wrong(5));
     add(postgres(), &[WELCOME, ANSWER].concat(), OK);
     add(postgres(), b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0", OK);
     add(postgres(), b"N\0\0\0\x06x\0R\0\0\0\x08\0\0\0\x03", OK);
@@ -204,6 +223,13 @@ fn nonsense() -> Vec<(Talk, Vec<u8>)> {
     add(mqtt(), b"\x20\x03\x00\x00");
     add(mqtt(), b"\x20\x02\x02\x00");
     add(mqtt(), b"\x20\x02\x00\x06");
+    add(dns(), b"\0\x0b");
+    add(dns(), b"\0\x20gx");
+    add(dns(), b"\0\x20go\x01\x80");
+    add(dns(), b"\0\x20go\x81\x80\0\x02");
+    add(dns(), b"\0\x20go\x81\x80\0\0");
+    add(dns(), b"\0\x20go\x81\x80\0\x01\0\0\0\0\0\0\x01b");
+    add(dns(), b"\0\x0cgo\x81\x80\0\x01\0\0\0\0\0\0");
     add(ldap(), b"\x30\x00");
     add(ldap(), b"\x30\x80");
     add(ldap(), b"\x30\x84\xff\xff\xff\xff");
@@ -215,7 +241,7 @@ fn nonsense() -> Vec<(Talk, Vec<u8>)> {
     all
 }
 
-fn every_kind() -> [Talk; 12] {
+fn every_kind() -> [Talk; 13] {
     [
         smtp(),
         ehlo(),
@@ -229,6 +255,7 @@ fn every_kind() -> [Talk; 12] {
         ldap(),
         search(),
         postgres(),
+        dns(),
     ]
 }
 
@@ -324,5 +351,13 @@ fn we_say_what_the_protocols_have_us_say() {
     let startup = b"\0\0\0\x35\0\x03\0\0user\0u\0database\0d\0application_name\0giveover\0\0";
     let answered = said(&postgres(), &[WELCOME, ANSWER].concat());
     assert_eq!(answered, [&startup[..], b"Q\0\0\0\x0dSELECT 1\0", b"X\0\0\0\x04"]);
+    let query = b"\0\x16go\x01\0\0\x01\0\0\0\0\0\0\x01a\x02bc\0\0\x01\0\x01";
+    assert_eq!(said(&dns(), b""), [query]);
     assert_eq!(said(&postgres(), &pg_error("57P03"))[1], b"");
+}
+
+/// Each probe that is under way holds one.
+#[test]
+fn a_dialogue_is_small() {
+    assert!(size_of::<TalkDialogue>() <= size_of::<super::HttpDialogue>());
 }

@@ -6,6 +6,7 @@ use giveover_core::failure::Phase;
 use mio::Interest;
 use rustix::io::Errno;
 
+use super::datagram::by_datagram;
 use super::race::port_of;
 use super::slab::Key;
 use super::{BUFFER, Prober, Slot, Stage, Turn};
@@ -29,6 +30,9 @@ impl Prober {
         key: Key,
         address: SocketAddr,
     ) {
+        if by_datagram(&plan.kind).is_some() {
+            return self.ask(turn, plan, key, address);
+        }
         let first = dialogue::first(&plan.kind, &mut self.request);
         let (socket, progress) = match Socket::connect(address, first) {
             Ok(begun) => begun,
@@ -64,6 +68,9 @@ impl Prober {
             return;
         }
         let Some(plan) = turn.checks.check(id) else { return self.void(turn, key) };
+        if matches!(probe.stage, Stage::Asking(_)) {
+            return self.datagram_ready(turn, plan, key);
+        }
         let connecting = matches!(probe.stage, Stage::Connecting);
         let sending = matches!(probe.stage, Stage::Sending(..));
         match connecting {

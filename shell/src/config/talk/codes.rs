@@ -82,6 +82,35 @@ pub const LDAP: [(u16, &str); 16] = [
     (53, "53 unwillingToPerform"),
 ];
 
+/// Response codes of DNS (RFC 1035, 4.1.1, and RFC 2136), and what each means.
+pub const DNS: [(u16, &str); 11] = [
+    (0, "NOERROR"),
+    (1, "FORMERR"),
+    (2, "SERVFAIL"),
+    (3, "NXDOMAIN"),
+    (4, "NOTIMP"),
+    (5, "REFUSED"),
+    (6, "YXDOMAIN"),
+    (7, "YXRRSET"),
+    (8, "NXRRSET"),
+    (9, "NOTAUTH"),
+    (10, "NOTZONE"),
+];
+
+/// Types of records that can be asked for.
+pub const DNS_TYPES: [(u16, &str); 10] = [
+    (1, "A"),
+    (2, "NS"),
+    (5, "CNAME"),
+    (6, "SOA"),
+    (12, "PTR"),
+    (15, "MX"),
+    (16, "TXT"),
+    (28, "AAAA"),
+    (33, "SRV"),
+    (48, "DNSKEY"),
+];
+
 /// The code of `word` in one of the lists above; zero if it is not there.
 #[must_use]
 pub fn code_of(list: &[&str], word: &[u8]) -> u16 {

@@ -3,7 +3,7 @@
 use super::super::schema::{Key, TableOf, key};
 
 /// The tables of these kinds.
-pub(in crate::config) const TABLES: [TableOf; 10] = [
+pub(in crate::config) const TABLES: [TableOf; 12] = [
     TableOf {
         name: "check.NAME, kind smtp",
         about: "A mail server (port 25): its greeting is waited for, 220 is healthy; then QUIT, so \
@@ -65,6 +65,21 @@ pub(in crate::config) const TABLES: [TableOf; 10] = [
                 is the short form.",
         keys: POSTGRES,
     },
+    TableOf {
+        name: "check.NAME, kind dns",
+        about: "A name server (port 53), asked for `name`: an answer to this question, from this \
+                server, with a right response code. A query without an answer is sent three times \
+                in all; silence weighs what `connect` does. `dns://HOST/NAME` is the short form.",
+        keys: DNS,
+    },
+    TableOf {
+        name: "check.NAME, kind udp",
+        about: "A datagram. Without `expect` any answer is healthy, and silence too: only a report \
+                that it is unreachable is not. One is sent each 1.1 s for 4 s, because a dead \
+                neighbour is known after 3 s and hosts report a closed port once a second; with \
+                less `timeout` these are taken for health.",
+        keys: UDP,
+    },
 ];
 
 /// The keys of `kind`, if it is one of these.
@@ -79,6 +94,8 @@ pub(in crate::config) fn of_kind(kind: &str) -> Option<&'static [Key]> {
         "redis" => REDIS,
         "mqtt" => MQTT,
         "postgres" => POSTGRES,
+        "dns" => DNS,
+        "udp" => UDP,
         _ => return None,
     })
 }
@@ -126,4 +143,16 @@ const POSTGRES: &[Key] = &[
     key("database", "text", "the URL's, else \"postgres\"", "the database"),
     key("query", "text, may be empty", "\"SELECT 1\"", "what is run, if we are let in"),
     key("expect", "list of SQLSTATEs", "[]", "errors that are right all the same"),
+];
+
+const DNS: &[Key] = &[
+    key("name", "name of a domain", "the URL's, else \".\", the root", "what is asked for"),
+    key("type", "A, AAAA, SOA, NS, MX, …", "\"SOA\" of the root, else \"A\"", "what of it"),
+    key("expect", "\"NOERROR\", \"NXDOMAIN\", …", "[\"NOERROR\"]", "which responses are right"),
+    key("transport", "udp, tcp", "\"udp\"", "how it is asked"),
+];
+
+const UDP: &[Key] = &[
+    key("send", "text", "one byte, zero", "what the datagram holds"),
+    key("expect", "text", "", "must appear in an answer, which is then waited for"),
 ];

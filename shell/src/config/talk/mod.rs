@@ -48,6 +48,15 @@ pub enum Talk {
         /// Result codes that are healthy.
         expect: Codes,
     },
+    /// A query.
+    Dns(DnsPlan),
+    /// A datagram, which nothing needs to answer.
+    Udp {
+        /// What it holds.
+        send: Box<[u8]>,
+        /// Must appear in the answer; none is waited for without.
+        expect: Option<Box<[u8]>>,
+    },
 }
 
 /// Whose greeting it is.
@@ -85,10 +94,23 @@ pub struct PostgresPlan {
     pub expect: Vec<[u8; 5]>,
 }
 
+/// What is asked of a name server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DnsPlan {
+    /// What is asked, as it stands in a query: the name, its type, the class IN.
+    pub question: Box<[u8]>,
+    /// Response codes that are healthy.
+    pub expect: Codes,
+    /// On a connection instead of by datagram.
+    pub tcp: bool,
+}
+
 impl Talk {
     /// The words of these kinds, as in `kind = "smtp"`.
-    pub const KINDS: [&'static str; 10] =
-        ["smtp", "pop3", "imap", "ftp", "nntp", "telnet", "ldap", "redis", "mqtt", "postgres"];
+    pub const KINDS: [&'static str; 12] = [
+        "smtp", "pop3", "imap", "ftp", "nntp", "telnet", "ldap", "redis", "mqtt", "postgres",
+        "dns", "udp",
+    ];
 
     /// The kind's word.
     #[must_use]
@@ -104,35 +126,41 @@ impl Talk {
             Self::Mqtt { .. } => "mqtt",
             Self::Postgres(_) => "postgres",
             Self::Ldap { .. } => "ldap",
+            Self::Dns(_) => "dns",
+            Self::Udp { .. } => "udp",
         }
     }
 
     /// Whether people can read what is said.
     #[must_use]
     pub const fn is_text(&self) -> bool {
-        !matches!(self, Self::Telnet | Self::Mqtt { .. } | Self::Postgres(_) | Self::Ldap { .. })
+        matches!(self, Self::Banner(_) | Self::Pop3 | Self::Imap { .. } | Self::Redis { .. })
     }
 
-    /// Whether we say the first word.
+    /// Whether it is said in datagrams.
     #[must_use]
-    pub const fn begins(&self) -> bool {
-        matches!(
-            self,
-            Self::Redis { .. } | Self::Mqtt { .. } | Self::Postgres(_) | Self::Ldap { .. }
-        )
+    pub const fn is_datagram(&self) -> bool {
+        matches!(self, Self::Udp { .. } | Self::Dns(DnsPlan { tcp: false, .. }))
+    }
+
+    /// Whether silence is as good as an answer.
+    #[must_use]
+    pub const fn needs_no_answer(&self) -> bool {
+        matches!(self, Self::Udp { expect: None, .. })
     }
 
     /// What an answer's code means; empty where the number says it itself.
     #[must_use]
     pub fn code_words(&self, code: u16) -> &'static str {
         match self {
-            Self::Banner(_) | Self::Telnet => "",
+            Self::Banner(_) | Self::Telnet | Self::Udp { .. } => "",
             Self::Pop3 => codes::named(&codes::POP3, code),
             Self::Imap { .. } => codes::named(&codes::IMAP, code),
             Self::Redis { .. } => codes::named(&codes::REDIS, code),
             Self::Mqtt { .. } => codes::numbered(&codes::MQTT, code),
             Self::Postgres(_) => codes::state_words(code),
             Self::Ldap { .. } => codes::numbered(&codes::LDAP, code),
+            Self::Dns(_) => codes::numbered(&codes::DNS, code),
         }
     }
 }
@@ -143,6 +171,7 @@ pub(super) fn usual_port(kind: &str) -> Option<u16> {
         "ftp" => 21,
         "telnet" => 23,
         "smtp" => 25,
+        "dns" => 53,
         "pop3" => 110,
         "nntp" => 119,
         "imap" => 143,
@@ -159,6 +188,7 @@ pub(super) fn path_means(kind: &str) -> Option<&'static str> {
     match kind {
         "ldap" => Some("base"),
         "postgres" => Some("database"),
+        "dns" => Some("name"),
         _ => None,
     }
 }

@@ -1,12 +1,12 @@
 //! From the keys of these kinds to what is asked.
 
-use super::super::kind::statuses;
+use super::super::kind::{bytes, statuses};
 use super::super::reader::Reader;
 use super::super::report::Findings;
 use super::super::target::Target as Url;
 use super::super::tree::Node;
 use super::super::{values, words};
-use super::{BannerPlan, Codes, Greets, PostgresPlan, Talk, codes};
+use super::{BannerPlan, Codes, DnsPlan, Greets, PostgresPlan, Talk, codes};
 
 /// The longest text that goes into a protocol's field.
 const LONGEST: usize = 255;
@@ -38,7 +38,16 @@ pub(in crate::config) fn read(
             let expect = numbers("expect", 5, reader, out);
             Talk::Mqtt { client: client?.unwrap_or_default().into(), expect: expect? }
         }
-        _ => Talk::Postgres(postgres(url, reader, out)?),
+        "postgres" => Talk::Postgres(postgres(url, reader, out)?),
+        "dns" => Talk::Dns(dns(url, reader, out)?),
+        _ => {
+            let given = |key: &str, out: &mut Findings| {
+                reader.entry(key).map(|entry| bytes(key, &entry.node, out))
+            };
+            let (send, expect) = (given("send", out), given("expect", out));
+            let send = send.unwrap_or_else(|| Some([0].into()))?;
+            Talk::Udp { send, expect: expect.map_or(Some(None), |expect| expect.map(Some))? }
+        }
     })
 }
 
@@ -82,6 +91,72 @@ fn postgres(
         query: query?.unwrap_or("SELECT 1").into(),
         expect: expect?,
     })
+}
+
+fn dns(url: Option<&Url<'_>>, reader: &Reader<'_>, out: &mut Findings) -> Option<DnsPlan> {
+    let name = said("name", url.map(|url| url.path), reader, out);
+    let kind = match reader.entry("type") {
+        Some(entry) => named("type", &codes::DNS_TYPES, &entry.node, out).map(Some),
+        None => Some(None),
+    };
+    let expect = match reader.entry("expect") {
+        Some(entry) => values::one_or_more("expect", &entry.node, out, |key, node, out| {
+            named(key, &codes::DNS, node, out).map(|code| (code, code))
+        })
+        .and_then(|codes| not_empty("expect", codes, &entry.node, out)),
+        None => Some(vec![(0, 0)]),
+    };
+    let tcp = match reader.entry("transport") {
+        Some(entry) => values::one_of(&["udp", "tcp"])("transport", &entry.node, out),
+        None => Some(0),
+    };
+    let name = name?.unwrap_or_default();
+    let Some(mut question) = wire_name(name) else {
+        let place = if reader.has("name") { reader.place("name") } else { reader.place("url") };
+        let message = format!("name: `{name}` is no name of a domain");
+        out.error(place, message).label("labels of 1 to 63 characters, 255 in all");
+        return None;
+    };
+    let usual = if question.len() == 1 { SOA } else { A };
+    question.extend_from_slice(&kind?.unwrap_or(usual).to_be_bytes());
+    question.extend_from_slice(&IN.to_be_bytes());
+    Some(DnsPlan { question: question.into(), expect: expect?, tcp: tcp? == 1 })
+}
+
+/// Types of records, and the class of the internet.
+const A: u16 = 1;
+const SOA: u16 = 6;
+const IN: u16 = 1;
+
+/// A name as it stands in a query: each label behind its length, then the root's empty one.
+fn wire_name(name: &str) -> Option<Vec<u8>> {
+    let mut wire = Vec::with_capacity(name.len() + 2);
+    let name = name.strip_suffix('.').unwrap_or(name);
+    for label in name.split('.').filter(|_| !name.is_empty()) {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_*".contains(&byte);
+        if !(1..=63).contains(&label.len()) || !label.bytes().all(allowed) {
+            return None;
+        }
+        wire.push(label.len() as u8);
+        wire.extend_from_slice(label.as_bytes());
+    }
+    wire.push(0);
+    (wire.len() <= 255).then_some(wire)
+}
+
+/// The number of a word in `list`.
+fn named(key: &str, list: &[(u16, &'static str)], node: &Node, out: &mut Findings) -> Option<u16> {
+    let text = values::text(key, node, out)?;
+    let known = || list.iter().map(|(_, word)| *word);
+    let found = list.iter().find(|(_, word)| word.eq_ignore_ascii_case(text));
+    if found.is_none() {
+        let finding = out.error(node.place, format!("{key}: nothing is called `{text}`"));
+        match words::nearest(text, known()) {
+            Some(near) => finding.label(format!("did you mean `{near}`?")),
+            None => finding.label(format!("known are {}", words::and(known()))),
+        };
+    }
+    found.map(|(number, _)| *number)
 }
 
 /// The text of `key`, or what the URL has in its place; an empty part of a URL is none. Both is

@@ -177,6 +177,7 @@ fn talk(text: &str) -> Talk {
 #[test]
 fn kinds_that_speak_a_protocol_have_a_usual_port() {
     for (kind, port) in [
+        ("dns", 53),
         ("ftp", 21),
         ("telnet", 23),
         ("smtp", 25),
@@ -243,4 +244,33 @@ fn directories_and_databases_are_asked_for_what_the_url_names() {
          expect = [\"53300\"] }",
     );
     assert_eq!(written, ["u", "d", ""]);
+}
+
+#[test]
+fn name_servers_are_asked_for_a_name_of_a_type() {
+    let dns = |text: &str| match talk(text) {
+        Talk::Dns(plan) => plan,
+        other => panic!("{other:?}"),
+    };
+    let root = dns("check.a = \"dns://h\"");
+    assert_eq!((&*root.question, &*root.expect), (&b"\0\0\x06\0\x01"[..], &[(0, 0)][..]));
+    assert!(!root.tcp);
+    let name = dns("check.a = \"dns://h/www.example.org.\"");
+    assert_eq!(&*name.question, b"\x03www\x07example\x03org\0\0\x01\0\x01");
+    assert_eq!(dns("check.a = { url = \"dns://h\", name = \".\" }").question, root.question);
+    let full =
+        dns("check.a = { url = \"dns://h\", name = \"a\", type = \"mx\", transport = \"tcp\", \
+         expect = [\"NOERROR\", \"nxdomain\"] }");
+    assert_eq!((&*full.question, full.tcp), (&b"\x01a\0\0\x0f\0\x01"[..], true));
+    assert_eq!(full.expect, [(0, 0), (3, 3)]);
+    let longest = format!("{0}.{0}.{0}.{1}", "a".repeat(63), "b".repeat(61));
+    assert_eq!(dns(&format!("check.a = \"dns://h/{longest}\"")).question.len(), 255 + 4);
+}
+
+#[test]
+fn a_datagram_is_a_byte_unless_it_is_said() {
+    let plain = Talk::Udp { send: [0].into(), expect: None };
+    assert_eq!(talk("check.a = \"udp://h:9\""), plain);
+    let both = talk("check.a = { url = \"udp://h:9\", send = \"a\", expect = \"b\" }");
+    assert_eq!(both, Talk::Udp { send: b"a".as_slice().into(), expect: Some((*b"b").into()) });
 }

@@ -23,7 +23,7 @@ check.k = "ready"
         r#"
 giveover.toml:3:11: error: check.a: `127.0.0.1:80` does not say what kind of check it is
   3 | check.a = "127.0.0.1:80"
-    |           ^^^^^^^^^^^^^^ KIND://HOST:PORT; kinds are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt and postgres
+    |           ^^^^^^^^^^^^^^ KIND://HOST:PORT; kinds are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
 giveover.toml:4:11: error: check.b: no kind of check is called `htp`
   4 | check.b = "htp://127.0.0.1"
     |           ^^^^^^^^^^^^^^^^^ did you mean `http`?
@@ -53,7 +53,7 @@ giveover.toml:12:11: error: check.j: `$NODE` stands for members of groups and po
      |           ^^^^^^^^^^^^^^^ these are not in this version: write the host
 giveover.toml:13:11: error: check.k: no kind of check is called `ready`
   13 | check.k = "ready"
-     |           ^^^^^^^ kinds are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt and postgres
+     |           ^^^^^^^ kinds are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
 11 errors
 "#,
     );
@@ -72,22 +72,22 @@ check.d = { url = "listener://giveover@/postgres", every = "5sec" }
 check.e = "path:///var/lib"
 "#,
         r#"
-giveover.toml:3:11: error: check.a: `https` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt and postgres
+giveover.toml:3:11: error: check.a: `https` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   3 | check.a = "https://www.example.org/"
     |           ^^^^^^^^^^^^^^^^^^^^^^^^^^ without TLS: a command such as curl asks for you
-giveover.toml:4:11: error: check.b: `ping` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt and postgres
+giveover.toml:4:11: error: check.b: `ping` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   4 | check.b = "ping://10.0.0.1"
     |           ^^^^^^^^^^^^^^^^^ a command can ask it
-giveover.toml:5:20: error: kind: `agent` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt and postgres
+giveover.toml:5:20: error: kind: `agent` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   5 | check.c = { kind = "agent", address = "h:6379" }
     |                    ^^^^^^^ a command can ask it
-giveover.toml:6:19: error: url: `listener` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt and postgres
+giveover.toml:6:19: error: url: `listener` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   6 | check.d = { url = "listener://giveover@/postgres", every = "5sec" }
     |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a command can look at it
 giveover.toml:6:60: error: every: `sec` is no unit here; ms, s, m, h and d are
   6 | check.d = { url = "listener://giveover@/postgres", every = "5sec" }
     |                                                            ^^^^^^
-giveover.toml:7:11: error: check.e: `path` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt and postgres
+giveover.toml:7:11: error: check.e: `path` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   7 | check.e = "path:///var/lib"
     |           ^^^^^^^^^^^^^^^^^ a command can look at it
 6 errors
@@ -345,6 +345,10 @@ check.h = "smpt://h"
 check.i = "ldap://h/dc=a/x"
 check.j = "postgres://u:secret@h"
 check.k = { url = "imap://h", weights = { close = 50 } }
+check.l = { url = "dns://h", name = "a..b", type = "AAAAA", expect = "NXDOMAN" }
+check.m = { url = "dns://h/a b", transport = "tls" }
+check.n = "udp://h"
+check.o = { url = "udp://h:1", send = "", expect = "", weights = { read = 50 } }
 "#,
         r#"
 giveover.toml:3:31: error: unknown key `ehol` in service.s.check.a
@@ -355,7 +359,7 @@ giveover.toml:4:38: error: ehlo: a host's name or [ADDRESS] is wanted
     |                                      ^^^^^
 giveover.toml:5:31: error: unknown key `expect` in service.s.check.c
   5 | check.c = { url = "pop3://h", expect = 200 }
-    |                               ^^^^^^ only checks of kind tcp, http, smtp, ftp, nntp, ldap, redis, mqtt and postgres have it
+    |                               ^^^^^^ only checks of kind tcp, http, smtp, ftp, nntp, ldap, redis, mqtt, postgres, dns and udp have it
 giveover.toml:6:42: error: expect: no answer is called `NOAUHT`
   6 | check.d = { url = "redis://h", expect = ["NOAUHT"] }
     |                                          ^^^^^^^^ did you mean `NOAUTH`?
@@ -383,7 +387,34 @@ giveover.toml:12:11: error: check.j: a password has no place in a target
 giveover.toml:13:43: error: weights: an imap check has no phase `close`
   13 | check.k = { url = "imap://h", weights = { close = 50 } }
      |                                           ^^^^^ its phases are resolve, connect, send, read and answer
-12 errors
+giveover.toml:14:37: error: name: `a..b` is no name of a domain
+  14 | check.l = { url = "dns://h", name = "a..b", type = "AAAAA", expect = "NXDOMAN" }
+     |                                     ^^^^^^ labels of 1 to 63 characters, 255 in all
+giveover.toml:14:52: error: type: nothing is called `AAAAA`
+  14 | check.l = { url = "dns://h", name = "a..b", type = "AAAAA", expect = "NXDOMAN" }
+     |                                                    ^^^^^^^ did you mean `AAAA`?
+giveover.toml:14:70: error: expect: nothing is called `NXDOMAN`
+  14 | check.l = { url = "dns://h", name = "a..b", type = "AAAAA", expect = "NXDOMAN" }
+     |                                                                      ^^^^^^^^^ did you mean `NXDOMAIN`?
+giveover.toml:15:19: error: name: `a b` is no name of a domain
+  15 | check.m = { url = "dns://h/a b", transport = "tls" }
+     |                   ^^^^^^^^^^^^^ labels of 1 to 63 characters, 255 in all
+giveover.toml:15:46: error: transport: must be "udp" or "tcp"
+  15 | check.m = { url = "dns://h/a b", transport = "tls" }
+     |                                              ^^^^^
+giveover.toml:16:11: error: check.n: the port is missing
+  16 | check.n = "udp://h"
+     |           ^^^^^^^^^ udp has no usual port: HOST:PORT
+giveover.toml:17:39: error: send: must not be empty
+  17 | check.o = { url = "udp://h:1", send = "", expect = "", weights = { read = 50 } }
+     |                                       ^^
+giveover.toml:17:52: error: expect: must not be empty
+  17 | check.o = { url = "udp://h:1", send = "", expect = "", weights = { read = 50 } }
+     |                                                    ^^
+giveover.toml:17:68: error: weights: a udp check has no phase `read`
+  17 | check.o = { url = "udp://h:1", send = "", expect = "", weights = { read = 50 } }
+     |                                                                    ^^^^ its phases are resolve, connect, send and answer
+21 errors
 "#,
     );
 }
