@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use giveover_core::failure::ProbeResult;
-use giveover_core::ladder::{Checks, Ladder, Round};
-use giveover_core::monitor::{Status, Ticket};
+use giveover_core::ladder::{Checks, Ladder};
+use giveover_core::monitor::Status;
 use giveover_core::time::Instant;
 use smallvec::SmallVec;
 
@@ -21,8 +21,6 @@ pub(super) struct Watch {
     pub(super) machine: u32,
     /// The earliest timer armed for it.
     pub(super) armed: Option<Instant>,
-    /// The cycle under way.
-    pub(super) round: Option<(Ticket, Round)>,
     /// Counts cycles; answers of an earlier one are late.
     pub(super) cycle: u32,
     pub(super) checks: SmallVec<[CheckState; 1]>,
@@ -158,7 +156,6 @@ impl Watch {
             monitor,
             machine: 0,
             armed: None,
-            round: None,
             cycle: 0,
             checks: SmallVec::from_elem(CheckState::new(now), usize::from(count)),
             marks: Marks::default(),
