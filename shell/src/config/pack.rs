@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 
+use super::few::Few;
 use super::plan::{CheckPlan, GiveoverPlan, HostPlan, Plan, Question, ServicePlan, Targets, Terms};
 
 /// A plan as bytes; `None` if it cannot be written down, as with a path that is not UTF-8.
@@ -95,7 +95,7 @@ struct Head {
 #[derive(Serialize, Deserialize)]
 struct PackedService {
     name: Arc<str>,
-    checks: SmallVec<[PackedCheck; 1]>,
+    checks: Few<PackedCheck>,
     terms: u32,
 }
 

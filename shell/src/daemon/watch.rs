@@ -6,10 +6,10 @@ use giveover_core::failure::ProbeResult;
 use giveover_core::ladder::{Checks, Ladder};
 use giveover_core::monitor::Status;
 use giveover_core::time::Instant;
-use smallvec::SmallVec;
 
 use super::handover::Handover;
 use super::work::Work;
+use crate::config::few::Few;
 use crate::config::plan::ServicePlan;
 use crate::machine::BoxedMonitor;
 
@@ -23,7 +23,7 @@ pub(super) struct Watch {
     pub(super) armed: Option<Instant>,
     /// Counts cycles; answers of an earlier one are late.
     pub(super) cycle: u32,
-    pub(super) checks: SmallVec<[CheckState; 1]>,
+    pub(super) checks: Few<CheckState>,
     pub(super) marks: Marks,
     /// Since when it has its status and message.
     pub(super) since: Instant,
@@ -157,7 +157,7 @@ impl Watch {
             machine: 0,
             armed: None,
             cycle: 0,
-            checks: SmallVec::from_elem(CheckState::new(now), usize::from(count)),
+            checks: (0..count).map(|_| CheckState::new(now)).collect(),
             marks: Marks::default(),
             since: now,
             failing_at: None,
