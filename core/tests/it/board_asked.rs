@@ -182,4 +182,10 @@ fn an_announced_grace_is_for_the_boot_to_come_or_the_one_under_way() {
     assert_eq!(bench.pulses(), 1);
     bench.pass(s(602));
     assert_eq!(bench.pulses(), 2, "it was for one boot");
+
+    let mut bench = Bench::armed(PLAIN);
+    bench.ask(Request::Grace(MINUTE)).expect("in range");
+    bench.ask(Request::End(End::Reboot)).expect("nothing stands in the way");
+    bench.pass(s(599));
+    assert_eq!(bench.pulses(), 0, "it makes no grace shorter");
 }
