@@ -72,6 +72,34 @@ fn a_disarm_ends_by_itself_and_is_15_minutes_in_any_60() {
 }
 
 #[test]
+fn another_disarm_ends_the_one_under_way_and_is_charged_from_there() {
+    let mut bench = Bench::armed(PLAIN);
+    bench.ask(Request::Disarm(s(900))).expect("the whole of it");
+    bench.pass(s(1));
+    assert_eq!(bench.ask(Request::Disarm(s(900))), Err(Refusal::DisarmedTooLong));
+    bench.ask(Request::Disarm(s(899))).expect("what is left of it");
+    bench.pass(s(899));
+    assert_eq!(bench.state(), State::Armed);
+    assert_eq!(bench.ask(Request::Disarm(s(1))), Err(Refusal::DisarmedTooLong));
+}
+
+#[test]
+fn a_disarm_that_could_not_be_remembered_is_refused() {
+    let mut bench = Bench::armed(PLAIN);
+    for _ in 0..8 {
+        bench.ask(Request::Disarm(s(1))).expect("little enough");
+        bench.pass(s(2));
+        bench.feed();
+    }
+    assert_eq!(bench.ask(Request::Disarm(s(1))), Err(Refusal::DisarmedTooLong));
+    for _ in 0..240 {
+        bench.pass(s(15));
+        bench.feed();
+    }
+    assert_eq!(bench.ask(Request::Disarm(s(1))), Ok(()), "the first is more than an hour ago");
+}
+
+#[test]
 fn a_hang_during_a_disarm_is_found_after_it() {
     let mut bench = Bench::armed(PLAIN);
     bench.ask(Request::Disarm(MINUTE)).expect("nothing stands in the way");
@@ -188,4 +216,10 @@ fn an_announced_grace_is_for_the_boot_to_come_or_the_one_under_way() {
     bench.ask(Request::End(End::Reboot)).expect("nothing stands in the way");
     bench.pass(s(599));
     assert_eq!(bench.pulses(), 0, "it makes no grace shorter");
+
+    let mut bench = Bench::armed(PLAIN);
+    bench.ask(Request::End(End::Reboot)).expect("nothing stands in the way");
+    bench.ask(Request::Grace(MINUTE)).expect("in range");
+    bench.pass(s(599));
+    assert_eq!(bench.pulses(), 0, "nor the one under way");
 }
