@@ -88,6 +88,29 @@ impl<F: FailureSlots, R: InstantSlots> History<F, R> {
         age_instants(&mut self.starts, now, window);
     }
 
+    /// As [`History::age`], but a restart leaves only if something was `proven` after it too: on
+    /// the board, that the host had booted well (L6). Starts stay: a board notes none.
+    pub fn age_proven(&mut self, now: Instant, window: Span, proven: Option<Instant>) {
+        let window = u64::from(window.as_millis());
+        while let Some(oldest) = self.failures.oldest() {
+            if now.since(oldest.at) <= window {
+                break;
+            }
+            self.failures.pop_oldest();
+            self.failure_sum = self.failure_sum.saturating_sub(u16::from(oldest.weight.value()));
+        }
+        if self.failures.is_empty() {
+            self.failure_sum = 0;
+        }
+        let Some(proven) = proven else { return };
+        while let Some(oldest) = self.restarts.oldest() {
+            if oldest >= proven || now.since(oldest) <= window {
+                break;
+            }
+            self.restarts.pop_oldest();
+        }
+    }
+
     /// Adds a failure. Where it does not fit, the oldest is lost as a record but its weight
     /// stays in the sum: what was lost never makes a verdict milder.
     pub fn add_failure(&mut self, at: Instant, weight: Weight, cause: Cause) {
@@ -278,6 +301,22 @@ mod tests {
         assert_eq!((history.failure_sum(), history.lost().0), (100, 1));
         history.age(at(151), WINDOW);
         assert_eq!(history.failure_sum(), 0, "nothing is live any more");
+    }
+
+    #[test]
+    fn a_restart_leaves_only_if_something_was_proven_after_it() {
+        let mut history = empty::<2>();
+        history.add_failure(at(10), Weight::HALF, CAUSE);
+        history.add_restart(at(10));
+        history.add_restart(at(20));
+        history.age_proven(at(110), WINDOW, Some(at(30)));
+        assert_eq!((history.failure_sum(), history.restarts()), (50, 2), "exactly as old");
+        history.age_proven(at(900), WINDOW, None);
+        assert_eq!((history.failure_sum(), history.restarts()), (0, 2));
+        history.age_proven(at(900), WINDOW, Some(at(20)));
+        assert_eq!(history.restarts(), 1, "not proven after the second");
+        history.age_proven(at(900), WINDOW, Some(at(21)));
+        assert_eq!(history.restarts(), 0);
     }
 
     #[test]
