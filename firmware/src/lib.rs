@@ -7,11 +7,15 @@
 //! - [`tick`]: milliseconds that never wrap, from a hardware counter that does.
 //! - [`mod@line`]: the reset line, which is released in every state but one, and in that one for a
 //!   second at most.
+//! - [`store`]: the record that outlives resets and power cuts, in retained RAM and flash.
+//! - [`fifo`]: bytes from an interrupt to the loop.
 //!
 //! What it leaves to board support: pins, the periodic timer, and calling
 //! [`line::ResetLine::release`] from the handlers of faults and panics.
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod fifo;
 pub mod line;
+pub mod store;
 pub mod tick;
