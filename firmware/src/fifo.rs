@@ -67,6 +67,12 @@ impl<const N: usize> Fifo<N> {
         self.tail.load(Ordering::Relaxed) == self.head.load(Ordering::Acquire)
     }
 
+    /// Whether there is no room for another byte.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        Self::after(self.head.load(Ordering::Relaxed)) == self.tail.load(Ordering::Acquire)
+    }
+
     /// Bytes for which there was no room, since the start.
     #[must_use]
     pub fn dropped(&self) -> u16 {

@@ -16,6 +16,8 @@
 #![forbid(unsafe_code)]
 
 pub mod fifo;
+pub mod hardware;
 pub mod line;
+pub mod serial;
 pub mod store;
 pub mod tick;

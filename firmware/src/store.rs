@@ -10,7 +10,9 @@
 //! A record is written whole each time, with a sequence that only rises: a cut at any word leaves
 //! the record before it or the new one, never a mixture.
 
-use embedded_storage::nor_flash::NorFlash;
+use core::convert::Infallible;
+
+use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
 mod retained;
 mod ring;
@@ -82,6 +84,39 @@ impl<M: Memory, F: NorFlash, const N: usize> Store<M, F, N> {
     #[cfg(test)]
     pub(crate) fn into_parts(self) -> (M, Option<F>) {
         (self.retained.into_memory(), self.ring.map(Ring::into_flash))
+    }
+}
+
+/// The flash of a board that has none for records.
+#[derive(Clone, Copy, Debug)]
+pub enum NoFlash {}
+
+impl ErrorType for NoFlash {
+    type Error = Infallible;
+}
+
+impl ReadNorFlash for NoFlash {
+    const READ_SIZE: usize = 1;
+
+    fn read(&mut self, _: u32, _: &mut [u8]) -> Result<(), Infallible> {
+        match *self {}
+    }
+
+    fn capacity(&self) -> usize {
+        match *self {}
+    }
+}
+
+impl NorFlash for NoFlash {
+    const WRITE_SIZE: usize = 4;
+    const ERASE_SIZE: usize = 1;
+
+    fn erase(&mut self, _: u32, _: u32) -> Result<(), Infallible> {
+        match *self {}
+    }
+
+    fn write(&mut self, _: u32, _: &[u8]) -> Result<(), Infallible> {
+        match *self {}
     }
 }
 

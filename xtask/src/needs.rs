@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 11] = [
+const PACKAGES: [Package; 12] = [
     Package {
         name: "nginx-light",
         brings: "nginx",
@@ -111,6 +111,13 @@ const PACKAGES: [Package; 11] = [
         unit: None,
         needed: For::Board,
         why: "the source of `core`, built for the board's processors",
+    },
+    Package {
+        name: "lld",
+        brings: "/usr/bin/ld.lld",
+        unit: None,
+        needed: For::Board,
+        why: "the linker of the board's images",
     },
 ];
 

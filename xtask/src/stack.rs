@@ -1,0 +1,272 @@
+//! The most stack an image can use, from its machine code.
+//!
+//! No compiler is asked: the code is read as the processor reads it, so assembly and libraries
+//! that came compiled count as well, and every toolchain gives a bound. It errs upwards. A
+//! function takes what all its instructions together take from the stack; a call through a
+//! register is one of the deepest function whose address is anywhere in the image; interrupts
+//! have one priority, and a fault may come on top.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::image::{Function, Image};
+
+/// What the processor itself puts on the stack at an exception, with its alignment.
+const EXCEPTION: u32 = 32 + 4;
+
+/// What a function does to the stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Frame {
+    bytes: u32,
+    calls: BTreeSet<u32>,
+    /// It calls or jumps through a register.
+    indirect: bool,
+    /// Addresses it makes out of two halves.
+    addresses: Vec<u32>,
+}
+
+/// The bound, and the chain of calls that reaches it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bound {
+    pub(crate) bytes: u32,
+    pub(crate) chain: Vec<(String, u32)>,
+}
+
+/// The most stack the image can use.
+///
+/// # Errors
+/// A function moves the stack pointer in a way that cannot be followed, or calls itself.
+pub(crate) fn bound(image: &Image) -> Result<Bound, String> {
+    let mut frames = BTreeMap::new();
+    for function in &image.functions {
+        let frame = frame(image, function).map_err(|why| format!("{}: {why}", function.name))?;
+        frames.insert(function.from, frame);
+    }
+    let table = image.parts.iter().map(|part| part.0).min().ok_or("an empty image")?;
+    let table = image.symbol("__vector_table").unwrap_or(table);
+    let vectors: Vec<u32> = image.vectors(table);
+    let mut walk = Walk {
+        image,
+        frames: &frames,
+        taken: taken(image, &frames, table),
+        deep: BTreeMap::new(),
+        open: vec![],
+    };
+    let reset = walk.depth(vectors.first().copied().ok_or("no reset vector")?)?;
+    let (faults, interrupts) = vectors[1..].split_at(2.min(vectors.len() - 1));
+    let mut bytes = reset.bytes;
+    let mut chain = reset.chain;
+    for handlers in [interrupts, faults] {
+        let mut deepest: Option<Bound> = None;
+        for handler in handlers.iter().filter(|handler| **handler != 0) {
+            let depth = walk.depth(*handler)?;
+            if deepest.as_ref().is_none_or(|deepest| depth.bytes > deepest.bytes) {
+                deepest = Some(depth);
+            }
+        }
+        if let Some(depth) = deepest {
+            bytes += EXCEPTION + depth.bytes;
+            chain.push(("(exception)".to_string(), EXCEPTION));
+            chain.extend(depth.chain);
+        }
+    }
+    Ok(Bound { bytes, chain })
+}
+
+impl Image {
+    /// Reset and what follows it, to the end of the table's section.
+    fn vectors(&self, table: u32) -> Vec<u32> {
+        let length = self.parts.iter().find(|part| part.0 == table).map_or(0, |part| part.1.len());
+        // An image may have its code in the same section: 16 of the processor, at most 240 more.
+        let entries = (1..length as u32 / 4).map_while(|index| self.word(table + 4 * index));
+        entries.take_while(|entry| *entry == 0 || *entry & 1 == 1).map(|entry| entry & !1).collect()
+    }
+}
+
+/// Functions whose address stands in data, or is made by code.
+fn taken(image: &Image, frames: &BTreeMap<u32, Frame>, table: u32) -> BTreeSet<u32> {
+    let mut words: Vec<u32> = frames.values().flat_map(|frame| frame.addresses.clone()).collect();
+    for (from, bytes) in image.parts.iter().filter(|part| part.0 != table) {
+        for at in (*from..from + bytes.len() as u32).step_by(4).filter(|at| !image.is_code(*at)) {
+            words.extend(image.word(at));
+        }
+    }
+    words
+        .into_iter()
+        .filter(|word| word & 1 == 1 && frames.contains_key(&(word & !1)))
+        .map(|word| word & !1)
+        .collect()
+}
+
+struct Walk<'a> {
+    image: &'a Image,
+    frames: &'a BTreeMap<u32, Frame>,
+    taken: BTreeSet<u32>,
+    deep: BTreeMap<u32, Bound>,
+    open: Vec<u32>,
+}
+
+impl Walk<'_> {
+    fn depth(&mut self, function: u32) -> Result<Bound, String> {
+        if let Some(known) = self.deep.get(&function) {
+            return Ok(known.clone());
+        }
+        let name = self.name(function);
+        let frame = self.frames.get(&function).ok_or_else(|| format!("{name} is no function"))?;
+        if self.open.contains(&function) {
+            let names: Vec<String> = self.open.iter().map(|open| self.name(*open)).collect();
+            return Err(format!("{name} calls itself, by way of {}", names.join(", ")));
+        }
+        self.open.push(function);
+        let mut below = Bound { bytes: 0, chain: vec![] };
+        let mut calls = frame.calls.clone();
+        if frame.indirect {
+            // It cannot be meant to call itself: that would be found as such where it is direct.
+            calls.extend(self.taken.iter().filter(|taken| !self.open.contains(taken)));
+        }
+        for call in calls {
+            let depth = self.depth(call)?;
+            if depth.bytes > below.bytes || below.chain.is_empty() {
+                below = depth;
+            }
+        }
+        self.open.pop();
+        let mut chain = vec![(name, frame.bytes)];
+        chain.append(&mut below.chain);
+        let bound = Bound { bytes: frame.bytes + below.bytes, chain };
+        self.deep.insert(function, bound.clone());
+        Ok(bound)
+    }
+
+    fn name(&self, at: u32) -> String {
+        let found = self.image.functions.iter().find(|function| function.from == at);
+        found.map_or_else(|| format!("{at:#x}"), |function| function.name.clone())
+    }
+}
+
+/// Reads one function from end to end.
+fn frame(image: &Image, function: &Function) -> Result<Frame, String> {
+    let mut frame = Frame::default();
+    let mut at = function.from;
+    // What registers were last loaded with from data beside the code, and their lower halves.
+    let mut loaded = [None; 8];
+    let mut halves = [0_u32; 16];
+    let outside = |to: u32| to < function.from || to >= function.to;
+    while at < function.to {
+        if !image.is_code(at) {
+            at += 2;
+            continue;
+        }
+        let one = u32::from(image.half(at).ok_or("code beyond the image")?);
+        if one >> 11 < 0b11101 {
+            match one {
+                // push
+                _ if one >> 9 == 0b101_1010 => frame.bytes += 4 * (one & 0x1FF).count_ones(),
+                // sub sp, #
+                _ if one >> 7 == 0b1_0110_0001 => frame.bytes += 4 * (one & 0x7F),
+                // ldr r, [pc, #]
+                _ if one >> 11 == 0b01001 => {
+                    let place = ((at + 4) & !3) + 4 * (one & 0xFF);
+                    loaded[(one >> 8 & 7) as usize] = image.word(place);
+                }
+                // add sp, r: down where r was loaded with a negative number
+                _ if one & 0xFF87 == 0x4485 => {
+                    let register = (one >> 3 & 15) as usize;
+                    let by = loaded.get(register).copied().flatten();
+                    let by = by.ok_or_else(|| format!("sp moved by an unknown r{register}"))?;
+                    frame.bytes += (by as i32).min(0).unsigned_abs();
+                }
+                // mov sp, r: back to the frame pointer and nowhere else
+                _ if one & 0xFF87 == 0x4685 && one >> 3 & 15 != 7 => {
+                    return Err(format!("sp set from r{} at {at:#x}", one >> 3 & 15));
+                }
+                // b<c>, b
+                _ if one >> 12 == 0b1101 && one >> 8 & 15 < 14 => {
+                    let to = at.wrapping_add(4).wrapping_add(sign(one & 0xFF, 8) << 1);
+                    frame.calls.extend(outside(to).then_some(to));
+                }
+                _ if one >> 11 == 0b11100 => {
+                    let to = at.wrapping_add(4).wrapping_add(sign(one & 0x7FF, 11) << 1);
+                    frame.calls.extend(outside(to).then_some(to));
+                }
+                // blx r, and bx r but for the return
+                _ if one & 0xFF87 == 0x4780 => frame.indirect = true,
+                _ if one & 0xFF87 == 0x4700 && one >> 3 & 15 != 14 => frame.indirect = true,
+                _ => {}
+            }
+            at += 2;
+            continue;
+        }
+        let two = u32::from(image.half(at + 2).ok_or("code beyond the image")?);
+        wide(&mut frame, &mut halves, (one, two), at, outside)?;
+        at += 4;
+    }
+    Ok(frame)
+}
+
+fn wide(
+    frame: &mut Frame,
+    halves: &mut [u32; 16],
+    (one, two): (u32, u32),
+    at: u32,
+    outside: impl Fn(u32) -> bool,
+) -> Result<(), String> {
+    let immediate = (one >> 10 & 1) << 11 | (two >> 12 & 7) << 8 | two & 0xFF;
+    match (one, two) {
+        // bl, b.w
+        _ if one >> 11 == 0b11110 && matches!(two >> 12 & 0b1101, 0b1101 | 0b1001) => {
+            let s = one >> 10 & 1;
+            let (i1, i2) = (1 ^ (two >> 13 & 1) ^ s, 1 ^ (two >> 11 & 1) ^ s);
+            let offset = s << 24 | i1 << 23 | i2 << 22 | (one & 0x3FF) << 12 | (two & 0x7FF) << 1;
+            let to = at.wrapping_add(4).wrapping_add(sign(offset, 25));
+            let link = two >> 14 & 1 == 1;
+            frame.calls.extend((link || outside(to)).then_some(to));
+        }
+        // b<c>.w
+        _ if one >> 11 == 0b11110 && two >> 12 & 0b1101 == 0b1000 && one >> 6 & 15 < 14 => {
+            let (s, j1, j2) = (one >> 10 & 1, two >> 13 & 1, two >> 11 & 1);
+            let offset = s << 20 | j2 << 19 | j1 << 18 | (one & 0x3F) << 12 | (two & 0x7FF) << 1;
+            let to = at.wrapping_add(4).wrapping_add(sign(offset, 21));
+            frame.calls.extend(outside(to).then_some(to));
+        }
+        // push.w, str r, [sp, #-n]!, strd r, r, [sp, #-n]!
+        (0xE92D, _) => frame.bytes += 4 * two.count_ones(),
+        (0xF84D, _) if two & 0x0F00 == 0x0D00 => frame.bytes += two & 0xFF,
+        (0xE96D, _) => frame.bytes += 4 * (two & 0xFF),
+        // sub.w sp, sp, #
+        (0xF1AD | 0xF5AD, _) if two & 0x0F00 == 0x0D00 => frame.bytes += expand(immediate),
+        (0xF2AD | 0xF6AD, _) if two & 0x0F00 == 0x0D00 => frame.bytes += immediate,
+        (0xEBAD, _) if two & 0x0F00 == 0x0D00 => {
+            return Err(format!("sp moved by a register at {at:#x}"));
+        }
+        // ldr.w pc
+        _ if one & 0xFF70 == 0xF850 && two >> 12 == 15 && one & 15 != 13 => frame.indirect = true,
+        // movw, movt
+        _ if one & 0xFB70 == 0xF240 && two >> 15 == 0 => {
+            let value = (one & 15) << 12 | immediate;
+            let register = (two >> 8 & 15) as usize;
+            if one & 0x80 == 0 {
+                halves[register] = value;
+            } else {
+                frame.addresses.push(value << 16 | halves[register]);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// An immediate of ARM's twelve bits.
+fn expand(immediate: u32) -> u32 {
+    let byte = immediate & 0xFF;
+    match immediate >> 8 {
+        0 => byte,
+        1 => byte << 16 | byte,
+        2 => byte << 24 | byte << 8,
+        3 => byte * 0x0101_0101,
+        _ => (0x80 | immediate & 0x7F).rotate_right(immediate >> 7),
+    }
+}
+
+fn sign(value: u32, bits: u32) -> u32 {
+    ((value << (32 - bits)) as i32 >> (32 - bits)) as u32
+}
