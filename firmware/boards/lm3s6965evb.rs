@@ -67,7 +67,9 @@ const SYSTICK: [Register; 3] =
 
 static RECEIVE: Fifo<512> = Fifo::new();
 static SEND: Fifo<512> = Fifo::new();
-static TICKS: AtomicU32 = AtomicU32::new(0);
+/// By this name a harness finds it from outside.
+#[unsafe(no_mangle)]
+static GIVEOVER_TICKS: AtomicU32 = AtomicU32::new(0);
 /// For how many ticks the reset line has been held.
 static HELD: AtomicU32 = AtomicU32::new(0);
 
@@ -143,11 +145,11 @@ impl Board for Evb {
     };
 
     fn now(&mut self) -> u32 {
-        TICKS.load(Ordering::Relaxed)
+        GIVEOVER_TICKS.load(Ordering::Relaxed)
     }
 
     fn ticks(&mut self) -> u32 {
-        TICKS.load(Ordering::Relaxed)
+        GIVEOVER_TICKS.load(Ordering::Relaxed)
     }
 
     fn line(&mut self, _: PinState) -> Line {
@@ -207,7 +209,7 @@ fn main() -> ! {
 /// The periodic timer, and the third end of a pulse: one that the loop does not end is ended here.
 #[cortex_m_rt::exception]
 fn SysTick() {
-    TICKS.store(TICKS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    GIVEOVER_TICKS.store(GIVEOVER_TICKS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     if DIRECTION.read() & LINE == 0 {
         HELD.store(0, Ordering::Relaxed);
     } else {

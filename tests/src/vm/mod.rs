@@ -1,0 +1,311 @@
+//! A board in QEMU, tick by tick in its own time.
+//!
+//! The emulator counts instructions instead of looking at a clock and stops at every tick of the
+//! board's timer; whatever the test does meanwhile takes no time at all there. So the same test
+//! sees the same ticks on any machine, however busy.
+//!
+//! The image is the one that is flashed, but for one instruction: sleeping would tie the
+//! emulator to the clock, so where the processor would sleep it does nothing and looks again.
+
+mod gdb;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+pub use gdb::Gdb;
+
+use crate::wait_for;
+
+/// A board that QEMU knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Its name there and here.
+    pub name: &'static str,
+    /// The handler of its periodic timer.
+    tick: &'static str,
+    /// The register that shows the lines, and their bits while held.
+    lines: u32,
+    line: u32,
+    second: u32,
+    /// What the emulator can say of its pins.
+    trace: &'static str,
+    /// How many bytes its receiver holds.
+    receiver: usize,
+}
+
+/// A Cortex-M3 with a watchdog and RAM that outlives a reset.
+pub const LM3S6965EVB: Kind = Kind {
+    name: "lm3s6965evb",
+    tick: "SysTick",
+    lines: 0x4002_5400,
+    line: 1 << 0,
+    second: 1 << 2,
+    trace: "pl061_set_output",
+    receiver: 16,
+};
+
+/// Milliseconds from tick to tick.
+pub const TICK_MS: u64 = 10;
+
+/// Whether QEMU is on this machine; says that the test was skipped where it is not.
+#[must_use]
+pub fn is_here() -> bool {
+    let version = Command::new("qemu-system-arm").arg("--version").stdout(Stdio::null()).status();
+    let here = version.is_ok_and(|status| status.success());
+    if !here {
+        println!("skipped: qemu: qemu-system-arm is not installed");
+    }
+    here
+}
+
+/// The image of a board, built by `cargo xtask firmware`, which knows the compilers that can.
+///
+/// # Panics
+/// It cannot be built, or does not keep its bounds.
+fn image(kind: Kind) -> PathBuf {
+    static BUILT: OnceLock<std::sync::Mutex<HashMap<&str, PathBuf>>> = OnceLock::new();
+    let mut built = BUILT.get_or_init(Default::default).lock().expect("a builder before us");
+    let build = || {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        let mut command = Command::new(cargo);
+        command.args(["xtask", "firmware", "--board", kind.name]).current_dir(&root);
+        let output = command.output().expect("cargo");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "no image for {}: {text}{error}", kind.name);
+        root.join(text.lines().last().expect("the image's path"))
+    };
+    built.entry(kind.name).or_insert_with(build).clone()
+}
+
+/// An emulated board, stopped at a tick.
+#[derive(Debug)]
+pub struct Vm {
+    kind: Kind,
+    child: Child,
+    /// Its debugger.
+    pub gdb: Gdb,
+    serial: UnixStream,
+    symbols: HashMap<String, u32>,
+    /// Where its code lies, and the code.
+    code: Vec<u8>,
+    dir: TempDir,
+    ticks: u64,
+    tick: u32,
+    /// What the lines were at each tick where they changed: tick, reset line, second line.
+    edges: Vec<(u64, bool, bool)>,
+}
+
+impl Vm {
+    /// Powers a board up; it is stopped at its first tick.
+    ///
+    /// # Panics
+    /// The emulator does not start.
+    #[must_use]
+    pub fn start(kind: Kind) -> Self {
+        let dir = tempfile::Builder::new().prefix("giveover-vm-").tempdir().expect("a directory");
+        let elf = fs::read(image(kind)).expect("an image");
+        let symbols = symbols(&elf).expect("an ELF file");
+        let awake = dir.path().join("image");
+        let code = unslept(elf);
+        fs::write(&awake, &code).expect("an image");
+        let path = |name: &str| dir.path().join(name);
+        let door = |name: &str| format!("unix:{},server=on,wait=off", path(name).display());
+        let mut command = Command::new("qemu-system-arm");
+        command.args(["-machine", kind.name, "-display", "none", "-monitor", "none", "-S"]);
+        command.args(["-gdb", &door("gdb"), "-serial", &door("serial")]);
+        command.args(["-icount", "shift=10", "-trace", kind.trace, "-kernel"]).arg(&awake);
+        let log = fs::File::create(path("trace")).expect("a file");
+        let nothing = Stdio::null();
+        let child = command.stdin(nothing).stdout(Stdio::null()).stderr(log).spawn().expect("QEMU");
+        let serial = wait_for("the serial line", || UnixStream::connect(path("serial")).ok());
+        serial.set_nonblocking(true).expect("a socket");
+        let mut gdb = Gdb::connect(&path("gdb"));
+        let tick = *symbols.get(kind.tick).expect("the timer's handler");
+        gdb.stop_at(tick);
+        let mut vm = Self {
+            kind,
+            child,
+            gdb,
+            serial,
+            symbols,
+            code,
+            dir,
+            ticks: 0,
+            tick,
+            edges: vec![(0, false, false)],
+        };
+        vm.gdb.go_on();
+        vm.look();
+        vm
+    }
+
+    /// Goes on to the next tick.
+    pub fn tick(&mut self) {
+        self.gdb.step();
+        self.gdb.go_on();
+        self.ticks += 1;
+        self.look();
+    }
+
+    /// Goes on for so many milliseconds of the board.
+    pub fn run(&mut self, ms: u64) {
+        (0..ms / TICK_MS).for_each(|_| self.tick());
+    }
+
+    /// Milliseconds since it was powered up, by its ticks.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.ticks * TICK_MS
+    }
+
+    /// Whether the reset line and the second line are held.
+    #[must_use]
+    pub fn lines(&self) -> (bool, bool) {
+        self.edges.last().map_or((false, false), |edge| (edge.1, edge.2))
+    }
+
+    /// From when to when the reset line was held, in milliseconds; the last may still be.
+    #[must_use]
+    pub fn pulses(&self) -> Vec<(u64, Option<u64>)> {
+        let mut pulses: Vec<(u64, Option<u64>)> = vec![];
+        for (tick, line, _) in &self.edges {
+            let open = pulses.last().is_some_and(|pulse| pulse.1.is_none());
+            match (line, open) {
+                (true, false) => pulses.push((tick * TICK_MS, None)),
+                (false, true) => pulses.last_mut().expect("a pulse").1 = Some(tick * TICK_MS),
+                _ => {}
+            }
+        }
+        pulses
+    }
+
+    /// What the emulator itself saw of the pins, between ticks too: pin and level in order.
+    ///
+    /// # Panics
+    /// It wrote nothing.
+    #[must_use]
+    pub fn trace(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.dir.path().join("trace")).expect("the trace");
+        text.lines().filter(|line| line.contains(self.kind.trace)).map(str::to_owned).collect()
+    }
+
+    /// Ticks since the board itself last started.
+    pub fn up_ticks(&mut self) -> u32 {
+        let ticks = *self.symbols.get("GIVEOVER_TICKS").expect("the board's count of ticks");
+        self.gdb.word(ticks)
+    }
+
+    /// Gives the board bytes; a tick passes for as many as its receiver holds.
+    ///
+    /// # Panics
+    /// The emulator is gone.
+    pub fn send(&mut self, bytes: &[u8]) {
+        for some in bytes.chunks(self.kind.receiver) {
+            self.serial.write_all(some).expect("the serial line");
+            // The emulator takes a byte each time it looks round.
+            for _ in 0..some.len() + 4 {
+                self.gdb.word(self.kind.lines);
+            }
+            self.tick();
+        }
+    }
+
+    /// What the board has sent until now.
+    ///
+    /// # Panics
+    /// The emulator is gone.
+    pub fn received(&mut self) -> Vec<u8> {
+        let mut all = vec![];
+        let mut bytes = [0; 1024];
+        loop {
+            match self.serial.read(&mut bytes) {
+                Ok(0) => panic!("the emulator is gone"),
+                Ok(length) => all.extend_from_slice(&bytes[..length]),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return all,
+                Err(error) => panic!("the serial line: {error}"),
+            }
+        }
+    }
+
+    /// Makes the processor turn on the spot, where its loop is, for ever. Interrupts go on.
+    ///
+    /// # Panics
+    /// The image has no such instruction.
+    pub fn get_stuck(&mut self) {
+        // Out of the handler of the timer first.
+        self.gdb.step();
+        while self.gdb.register(25) & 0x1FF != 0 {
+            self.gdb.step();
+        }
+        let place = self.symbols.get("DefaultHandler").expect("a handler that ends so");
+        let code = self.gdb.memory(place & !1, 64);
+        let turn = code.chunks(2).position(|half| half == [0xFE, 0xE7]).expect("b .");
+        self.gdb.set_register(15, (place & !1) + 2 * turn as u32);
+    }
+
+    /// The address of a symbol.
+    #[must_use]
+    pub fn symbol(&self, name: &str) -> Option<u32> {
+        self.symbols.get(name).copied()
+    }
+
+    /// How long the image is in which the processor does not sleep.
+    #[must_use]
+    pub fn image_len(&self) -> usize {
+        self.code.len()
+    }
+
+    fn look(&mut self) {
+        let lines = self.gdb.word(self.kind.lines);
+        let seen = (lines & self.kind.line != 0, lines & self.kind.second != 0);
+        if seen != self.lines() {
+            self.edges.push((self.ticks, seen.0, seen.1));
+        }
+    }
+}
+
+impl Drop for Vm {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The image with every `wfi` made a `nop`.
+fn unslept(mut elf: Vec<u8>) -> Vec<u8> {
+    for half in elf.chunks_exact_mut(2) {
+        if half == [0x30, 0xBF] {
+            half.copy_from_slice(&[0x00, 0xBF]);
+        }
+    }
+    elf
+}
+
+/// The symbols of an ELF file of 32 bits.
+fn symbols(elf: &[u8]) -> Option<HashMap<String, u32>> {
+    let word = |at: usize| Some(u32::from_le_bytes(elf.get(at..at + 4)?.try_into().ok()?) as usize);
+    let half = |at: usize| Some(u16::from_le_bytes(elf.get(at..at + 2)?.try_into().ok()?) as usize);
+    let (table, size, count) = (word(32)?, half(46)?, half(48)?);
+    let mut found = HashMap::new();
+    for section in (0..count).map(|index| table + index * size) {
+        if word(section + 4)? != 2 {
+            continue;
+        }
+        let names = word(table + word(section + 24)? * size + 16)?;
+        let (from, length) = (word(section + 16)?, word(section + 20)?);
+        for symbol in (from..from + length).step_by(16) {
+            let name = elf.get(names + word(symbol)?..)?.split(|byte| *byte == 0).next()?;
+            found.insert(String::from_utf8_lossy(name).into_owned(), word(symbol + 4)? as u32);
+        }
+    }
+    Some(found)
+}
