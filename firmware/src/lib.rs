@@ -8,6 +8,7 @@
 //! - [`mod@line`]: the reset line, which is released in every state but one, and in that one for a
 //!   second at most.
 //! - [`store`]: the record that outlives resets and power cuts, in retained RAM and flash.
+//! - [`link`]: frames from the host and to it, over [`serial`].
 //! - [`fifo`]: bytes from an interrupt to the loop.
 //!
 //! What it leaves to board support: pins, the periodic timer, and calling
@@ -18,6 +19,7 @@
 pub mod fifo;
 pub mod hardware;
 pub mod line;
+pub mod link;
 pub mod serial;
 pub mod store;
 pub mod tick;

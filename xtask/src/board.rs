@@ -1,4 +1,4 @@
-//! The boards, and the bounds their images keep.
+//! The boards, the bounds their images keep, and how an emulator shows their pins.
 
 /// A board that has an image.
 #[derive(Debug)]
@@ -8,6 +8,8 @@ pub(crate) struct Board {
     pub(crate) target: &'static str,
     /// The most its stack may take, in bytes.
     pub(crate) stack: u32,
+    /// Where QEMU has the board: what it says of its pins.
+    pub(crate) qemu: Option<Pins>,
 }
 
 /// The most an image may take of flash, in bytes (L11).
@@ -15,10 +17,67 @@ pub(crate) const FLASH: u32 = 16 * 1024;
 /// The most its variables may take of RAM, in bytes (L11).
 pub(crate) const RAM: u32 = 4 * 1024;
 
-pub(crate) const BOARDS: [Board; 1] =
-    [Board { name: "lm3s6965evb", target: "thumbv7m-none-eabi", stack: 2048 }];
+pub(crate) const BOARDS: [Board; 1] = [Board {
+    name: "lm3s6965evb",
+    target: "thumbv7m-none-eabi",
+    stack: 2048,
+    qemu: Some(Pins {
+        trace: "pl061_set_output",
+        // Port F; the other ports are not ours.
+        before: "device[13] setting output ",
+        line: "0",
+        second: "2",
+    }),
+}];
 
 /// The board of that name.
 pub(crate) fn named(name: &str) -> Option<&'static Board> {
     BOARDS.iter().find(|board| board.name == name)
+}
+
+/// What an emulator says when a pin moves: "…{before}PIN to LEVEL". A held line is low.
+#[derive(Debug)]
+pub(crate) struct Pins {
+    pub(crate) trace: &'static str,
+    before: &'static str,
+    line: &'static str,
+    second: &'static str,
+}
+
+impl Pins {
+    /// An edge of ours in words; `Some(None)` for a pin that is none of the lines.
+    pub(crate) fn edge(&self, line: &str) -> Option<Option<String>> {
+        if !line.starts_with(self.trace) {
+            return None;
+        }
+        let words = line.split_once(self.before).map(|(_, rest)| rest);
+        let Some((pin, level)) = words.and_then(|rest| rest.split_once(" to ")) else {
+            return Some(None);
+        };
+        let name = match pin {
+            pin if pin == self.line => "reset line",
+            pin if pin == self.second => "second line",
+            _ => return Some(None),
+        };
+        let level = if level.trim() == "0" { "held (low)" } else { "released (high)" };
+        Some(Some(format!("{name} {level}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edge_is_read_from_what_qemu_traces() {
+        let pins = BOARDS[0].qemu.as_ref().expect("in QEMU");
+        let edge = |text: &str| pins.edge(&format!("pl061_set_output /machine/unattached/{text}"));
+        let held = Some(Some("reset line held (low)".to_string()));
+        assert_eq!(edge("device[13] setting output 0 to 0"), held);
+        let released = Some(Some("second line released (high)".to_string()));
+        assert_eq!(edge("device[13] setting output 2 to 1"), released);
+        assert_eq!(edge("device[13] setting output 3 to 1"), Some(None));
+        assert_eq!(edge("device[12] setting output 0 to 0"), Some(None));
+        assert_eq!(pins.edge("Timer with period zero, disabling"), None);
+    }
 }

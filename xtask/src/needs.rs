@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 12] = [
+const PACKAGES: [Package; 13] = [
     Package {
         name: "nginx-light",
         brings: "nginx",
@@ -69,6 +69,13 @@ const PACKAGES: [Package; 12] = [
         unit: None,
         needed: For::RealServers,
         why: "tomllib, another reader of our example files",
+    },
+    Package {
+        name: "qemu-system-arm",
+        brings: "qemu-system-arm",
+        unit: None,
+        needed: For::RealServers,
+        why: "the boards that can be had without soldering",
     },
     Package {
         name: "haproxy",

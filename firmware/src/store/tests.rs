@@ -214,7 +214,7 @@ fn the_newest_record_is_found_again_over_many_laps() {
 }
 
 /// Every word of three laps, and four places within each erase, each with three different torn
-/// words. req 7.L5
+/// words (L5).
 #[test]
 fn a_power_cut_at_any_word_leaves_the_record_before_or_the_new_one() {
     for pages in [2, 3] {
@@ -309,7 +309,7 @@ fn a_flash_too_small_keeps_nothing_and_says_so() {
     }
 }
 
-/// req 7.L5
+/// The law is L5.
 #[test]
 fn any_flipped_bit_of_the_flash_costs_one_record_at_most() {
     let chip = Chip::new(2, 0xFF, 1);
@@ -343,7 +343,7 @@ fn retained_ram_survives_a_reset_at_any_byte() {
     assert!(!none.write(&saved(1)) && none.newest().is_none());
 }
 
-/// req 7.L5
+/// The law is L5.
 #[test]
 fn where_the_places_disagree_the_higher_count_wins() {
     let chip = Chip::new(2, 0, 1);
