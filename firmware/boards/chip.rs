@@ -64,40 +64,37 @@ pub(crate) fn sleep_unless(busy: impl FnOnce() -> bool) {
 #[repr(transparent)]
 pub(crate) struct Vector(pub(crate) Option<unsafe extern "C" fn()>);
 
-/// RAM that start-up leaves alone.
-pub(crate) struct Kept<const S: usize>(UnsafeCell<[u8; S]>);
+/// RAM that start-up leaves alone, in words.
+pub(crate) struct Kept<const W: usize>(UnsafeCell<[u32; W]>);
 
-// SAFETY: only reached through the one `KeptBytes` that the board makes, from the loop.
-unsafe impl<const S: usize> Sync for Kept<S> {}
+// SAFETY: only reached through the one `KeptWords` that the board makes, from the loop.
+unsafe impl<const W: usize> Sync for Kept<W> {}
 
-impl<const S: usize> Kept<S> {
+impl<const W: usize> Kept<W> {
     /// Room for a record; it is anything until written.
     pub(crate) const fn new() -> Self {
-        Self(UnsafeCell::new([0; S]))
+        Self(UnsafeCell::new([0; W]))
     }
 }
 
 /// The only way to retained RAM.
-pub(crate) struct KeptBytes<const S: usize>(pub(crate) &'static Kept<S>);
+pub(crate) struct KeptWords<const W: usize>(pub(crate) &'static Kept<W>);
 
-impl<const S: usize> Memory for KeptBytes<S> {
-    fn len(&self) -> usize {
-        S
-    }
-
-    fn get(&self, at: usize) -> u8 {
-        if at >= S {
-            return 0;
+impl<const W: usize> Memory for KeptWords<W> {
+    fn get(&self, at: usize) -> Option<u32> {
+        if at >= W {
+            return None;
         }
         // SAFETY: inside the array; volatile, because what is there was not written by this run.
-        unsafe { self.0.0.get().cast::<u8>().add(at).read_volatile() }
+        Some(unsafe { self.0.0.get().cast::<u32>().add(at).read_volatile() })
     }
 
-    fn set(&mut self, at: usize, byte: u8) {
-        if at < S {
+    fn set(&mut self, at: usize, word: u32) -> bool {
+        if at < W {
             // SAFETY: inside the array, and nobody else holds a reference into it.
-            unsafe { self.0.0.get().cast::<u8>().add(at).write_volatile(byte) }
+            unsafe { self.0.0.get().cast::<u32>().add(at).write_volatile(word) }
         }
+        at < W
     }
 }
 

@@ -13,8 +13,10 @@ use core::convert::Infallible;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use chip::{Kept, KeptBytes, Register, Vector};
+use chip::{Kept, KeptWords, Register, Vector};
 use embedded_hal::digital::{ErrorType, OutputPin, PinState};
+use giveover_core::time::Span;
+use giveover_firmware::board::{Firmware, Room};
 use giveover_firmware::fifo::Fifo;
 use giveover_firmware::hardware::Board;
 use giveover_firmware::line::Wiring;
@@ -65,16 +67,19 @@ const CLOCKS: [Register; 3] =
 const SYSTICK: [Register; 3] =
     [Register::at(0xE000_E010), Register::at(0xE000_E014), Register::at(0xE000_E018)];
 
-static RECEIVE: Fifo<512> = Fifo::new();
-static SEND: Fifo<512> = Fifo::new();
+/// More than a tick brings at 115,200 baud, and more than two frames.
+const QUEUE: usize = 256;
+static RECEIVE: Fifo<QUEUE> = Fifo::new();
+static SEND: Fifo<QUEUE> = Fifo::new();
 /// By this name a harness finds it from outside.
 #[unsafe(no_mangle)]
 static GIVEOVER_TICKS: AtomicU32 = AtomicU32::new(0);
 /// For how many ticks the reset line has been held.
 static HELD: AtomicU32 = AtomicU32::new(0);
 
+const KEPT_WORDS: usize = giveover_firmware::kept::Kept::WORDS;
 #[unsafe(link_section = ".uninit.kept")]
-static KEPT: Kept<512> = Kept::new();
+static KEPT: Kept<KEPT_WORDS> = Kept::new();
 
 /// A line on port F.
 struct Line(u32);
@@ -96,7 +101,7 @@ impl OutputPin for Line {
 }
 
 struct Evb {
-    port: Port<'static, 512, 512>,
+    port: Port<'static, QUEUE, QUEUE>,
 }
 
 impl Evb {
@@ -133,16 +138,19 @@ impl Evb {
 impl Board for Evb {
     type Line = Line;
     type Second = Line;
-    type Memory = KeptBytes<512>;
+    type Memory = KeptWords<KEPT_WORDS>;
     type Flash = giveover_firmware::store::NoFlash;
-    type Serial = Port<'static, 512, 512>;
+    type Serial = Port<'static, QUEUE, QUEUE>;
 
+    const NAME: &'static str = "lm3s6965evb";
     const WIRING: Wiring = Wiring::Direct;
     const COUNTER: Counter = {
         let Some(hz) = NonZeroU32::new(TICK_HZ) else { panic!("ticks go on") };
         let Some(counter) = Counter::new(hz, 32, Direction::Up) else { panic!("32 bits") };
         counter
     };
+
+    const TICK: Span = Span::from_millis(1000 / TICK_HZ);
 
     fn now(&mut self) -> u32 {
         GIVEOVER_TICKS.load(Ordering::Relaxed)
@@ -152,12 +160,29 @@ impl Board for Evb {
         GIVEOVER_TICKS.load(Ordering::Relaxed)
     }
 
+    /// The chip has no number of its own; nobody owns two emulators.
+    fn device(&mut self) -> u64 {
+        0x6965
+    }
+
+    fn was_powered_up(&mut self) -> Option<bool> {
+        None
+    }
+
     fn line(&mut self, _: PinState) -> Line {
         Line(LINE)
     }
 
     fn second(&mut self, _: PinState) -> Line {
         Line(SECOND)
+    }
+
+    fn sense(&mut self) -> Option<bool> {
+        None
+    }
+
+    fn port(&mut self) -> Option<bool> {
+        None
     }
 
     fn light(&mut self, on: bool) {
@@ -172,8 +197,8 @@ impl Board for Evb {
         None
     }
 
-    fn store(&mut self) -> (KeptBytes<512>, Option<giveover_firmware::store::NoFlash>) {
-        (KeptBytes(&KEPT), None)
+    fn store(&mut self) -> (KeptWords<KEPT_WORDS>, Option<giveover_firmware::store::NoFlash>) {
+        (KeptWords(&KEPT), None)
     }
 
     fn watchdog(&mut self) {
@@ -182,7 +207,7 @@ impl Board for Evb {
         DOG_LOCK.write(0);
     }
 
-    fn serial(&mut self) -> &mut Port<'static, 512, 512> {
+    fn serial(&mut self) -> &mut Port<'static, QUEUE, QUEUE> {
         &mut self.port
     }
 }
@@ -194,14 +219,10 @@ fn release() {
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    let mut board = Evb::start();
+    static mut ROOM: Room = Room::new();
+    let mut firmware = Firmware::start(Evb::start(), ROOM);
     loop {
-        board.watchdog();
-        let mut b = [0u8; 16];
-        use embedded_io::{Read, Write};
-        if let Ok(n) = board.serial().read(&mut b) {
-            let _ = board.serial().write(b.get(..n).unwrap_or(&[]));
-        }
+        firmware.step();
         chip::sleep_unless(|| !RECEIVE.is_empty());
     }
 }

@@ -16,8 +16,12 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod board;
+pub mod contact;
 pub mod fifo;
 pub mod hardware;
+pub mod kept;
+pub mod light;
 pub mod line;
 pub mod link;
 pub mod serial;

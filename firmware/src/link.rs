@@ -49,6 +49,7 @@ impl Link {
 
     /// Takes bytes until there is a frame. `left` is what this step may still take; garbage takes
     /// from it too.
+    #[inline(never)]
     pub fn hear<P: Read + ReadReady>(&mut self, port: &mut P, left: &mut usize) -> Option<Heard> {
         while *left > 0 && port.read_ready().unwrap_or(false) {
             let mut byte = [0];
@@ -68,6 +69,7 @@ impl Link {
     }
 
     /// Answers a hello; `nonce` was never used before.
+    #[inline(never)]
     pub fn answer_hello<P: Write>(&mut self, port: &mut P, host: u64, nonce: u64) {
         let mut out = [0; MAX_ENCODED];
         let written = self.end.answer_hello(host, nonce, &mut out);
@@ -75,12 +77,14 @@ impl Link {
     }
 
     /// Sends a frame. One that finds no room is lost, as on any line; the host asks again.
+    #[inline(never)]
     pub fn say<P: Write>(&mut self, port: &mut P, frame: &FromBoard) {
         let mut out = [0; MAX_ENCODED];
         let written = self.end.seal(frame, &mut out);
         self.write(port, &out, written);
     }
 
+    #[inline(never)]
     fn write<P: Write>(&mut self, port: &mut P, out: &[u8], written: Option<usize>) {
         let Some(frame) = written.and_then(|written| out.get(..written)) else { return };
         if self.cut && port.write(&[0]).unwrap_or(0) == 0 {

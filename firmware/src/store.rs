@@ -20,7 +20,6 @@ mod slot;
 
 pub use retained::{Memory, Retained};
 pub use ring::Ring;
-pub use slot::Saved;
 
 /// Why a record is not durable. The one before it still is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,54 +32,70 @@ pub enum StoreError {
 
 /// The durable record of a board, in retained RAM and, where the chip has it, in flash.
 ///
-/// `N` is the length of a record and a multiple of 4. `count` tells how many pulses a record knows
-/// of; it must never fall from one record to the next.
+/// `N` is the length of a record and a multiple of 4.
 #[derive(Debug)]
 pub struct Store<M, F, const N: usize> {
     retained: Retained<M, N>,
     ring: Option<Ring<F, N>>,
     sequence: u32,
-    best: Option<[u8; N]>,
 }
 
 impl<M: Memory, F: NorFlash, const N: usize> Store<M, F, N> {
-    /// Looks at both places. Where they disagree the record that knows of more pulses wins, and
-    /// of equals the newer.
-    pub fn open(memory: M, flash: Option<F>, count: impl Fn(&[u8; N]) -> u32) -> Self {
-        let mut retained = Retained::new(memory);
-        let mut ring = flash.map(Ring::open);
-        let found = [retained.newest(), ring.as_mut().and_then(Ring::newest)];
+    /// Looks at both places.
+    pub fn open(memory: M, flash: Option<F>) -> Self {
+        let retained = Retained::new(memory);
+        let ring = flash.map(Ring::open);
         // Rises above both, so that what is written next is newest everywhere.
-        let sequence = found.iter().flatten().map(|saved| saved.sequence).max().unwrap_or(0);
-        let best =
-            found.into_iter().flatten().max_by_key(|saved| (count(&saved.bytes), saved.sequence));
-        Self { retained, ring, sequence, best: best.map(|saved| saved.bytes) }
+        let sequence = retained.newest().max(ring.as_ref().and_then(Ring::newest)).unwrap_or(0);
+        Self { retained, ring, sequence }
     }
 
-    /// The record the board goes on from, if any place had a valid one.
-    #[must_use]
-    pub const fn best(&self) -> Option<&[u8; N]> {
-        self.best.as_ref()
+    /// The sequence of what retained RAM holds, which is read into `bytes`. Whoever knows what a
+    /// record means settles between this and flash.
+    pub fn retained(&mut self, bytes: &mut [u8; N]) -> Option<u32> {
+        self.retained.newest().filter(|sequence| self.retained.read(*sequence, bytes))
+    }
+
+    /// The same of what flash holds.
+    pub fn flash(&mut self, bytes: &mut [u8; N]) -> Option<u32> {
+        let ring = self.ring.as_mut()?;
+        ring.newest().filter(|_| ring.read(bytes))
     }
 
     /// Writes a record, to RAM first and then to flash.
     ///
     /// # Errors
     /// [`StoreError`]; a board without flash is content with RAM.
+    #[inline(never)]
     pub fn write(&mut self, bytes: &[u8; N]) -> Result<(), StoreError> {
-        let sequence = self.sequence.saturating_add(1);
-        let saved = Saved { sequence, bytes: *bytes };
-        self.sequence = sequence;
-        self.best = Some(*bytes);
-        let kept = self.retained.write(&saved);
+        self.sequence = self.sequence.saturating_add(1);
+        let kept = self.retained.write(self.sequence, bytes);
         match &mut self.ring {
-            Some(ring) => ring.append(&saved),
+            Some(ring) => ring.append(self.sequence, bytes),
             None if kept => Ok(()),
             None => Err(StoreError::Nowhere),
         }
     }
 
-    /// The flash again, for a board that is taken apart in a test.
+    /// The number of the newest record: it rises with every start that writes one, and so never
+    /// comes back while either place keeps its bytes.
+    #[must_use]
+    pub const fn sequence(&self) -> u32 {
+        self.sequence
+    }
+
+    /// Whether retained RAM still holds the newest record as it was written.
+    pub fn is_sound(&self) -> bool {
+        self.retained.newest() == Some(self.sequence)
+    }
+
+    /// Records in the page of flash that is being written, and how many the flash holds in all.
+    #[must_use]
+    pub fn room(&self) -> (u16, u16) {
+        self.ring.as_ref().map_or((0, 0), Ring::room)
+    }
+
+    /// RAM and flash again, for a board that is taken apart in a test.
     #[cfg(test)]
     pub(crate) fn into_parts(self) -> (M, Option<F>) {
         (self.retained.into_memory(), self.ring.map(Ring::into_flash))

@@ -1,23 +1,15 @@
 //! RAM that a reset leaves alone.
 
-use super::slot::{HEAD, Saved, TAIL};
+use super::slot::{self, AROUND};
 
-/// Bytes that keep their values over a reset, and nothing more is said of them: after a power-up
+/// Words that keep their values over a reset, and nothing more is said of them: after a power-up
 /// they are anything.
 pub trait Memory {
-    /// How many there are.
-    fn len(&self) -> usize;
+    /// The word at `at`, if there is one.
+    fn get(&self, at: usize) -> Option<u32>;
 
-    /// Whether there are none.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The byte at `at`; 0 beyond the end.
-    fn get(&self, at: usize) -> u8;
-
-    /// Sets the byte at `at`, at once and before anything that follows; nothing beyond the end.
-    fn set(&mut self, at: usize, byte: u8);
+    /// Sets the word at `at`, at once and before anything that follows; false beyond the end.
+    fn set(&mut self, at: usize, word: u32) -> bool;
 }
 
 /// A record in retained RAM, in two copies by turns, so that a reset in the middle of writing one
@@ -27,41 +19,55 @@ pub struct Retained<M, const N: usize> {
     memory: M,
 }
 
+impl<M, const N: usize> Retained<M, N> {
+    const COPY: usize = (N + AROUND) / 4;
+
+    /// How many words of memory it needs; with less it keeps nothing.
+    pub const WORDS: usize = 2 * Self::COPY;
+}
+
 impl<M: Memory, const N: usize> Retained<M, N> {
-    const COPY: usize = HEAD + N + TAIL;
-
-    /// How much memory it needs; with less it keeps nothing.
-    pub const SIZE: usize = 2 * Self::COPY;
-
     /// Whatever the memory holds.
     pub const fn new(memory: M) -> Self {
         Self { memory }
     }
 
-    /// The newer of the two copies, if either is valid.
-    pub fn newest(&mut self) -> Option<Saved<N>> {
-        let copies = [self.read(0), self.read(Self::COPY)];
-        copies.into_iter().flatten().max_by_key(|saved| saved.sequence)
+    /// The sequence of the newer of the two copies, if either is valid.
+    #[must_use]
+    pub fn newest(&self) -> Option<u32> {
+        self.check(0, |_, _| {}).max(self.check(Self::COPY, |_, _| {}))
+    }
+
+    /// Reads the record of that sequence.
+    #[must_use]
+    pub fn read(&self, sequence: u32, bytes: &mut [u8; N]) -> bool {
+        let put = |at: usize, word: u32| {
+            if let Some(place) = bytes.chunks_exact_mut(4).nth(at) {
+                place.copy_from_slice(&word.to_le_bytes());
+            }
+        };
+        self.check(Self::place(sequence), put) == Some(sequence)
     }
 
     /// Writes a record over the older copy. False where the memory does not keep it.
-    pub fn write(&mut self, saved: &Saved<N>) -> bool {
-        let at = if saved.sequence % 2 == 0 { 0 } else { Self::COPY };
-        let (head, tail) = saved.frame();
-        let all = head.iter().chain(&saved.bytes).chain(&tail);
-        for (offset, byte) in all.enumerate() {
-            self.memory.set(at + offset, *byte);
-        }
-        self.read(at).as_ref() == Some(saved)
+    pub fn write(&mut self, sequence: u32, bytes: &[u8; N]) -> bool {
+        let mut at = Self::place(sequence);
+        let memory = &mut self.memory;
+        let written = slot::put(sequence, bytes, |word| {
+            let set = memory.set(at, word);
+            at += 1;
+            set
+        });
+        written && self.check(Self::place(sequence), |_, _| {}) == Some(sequence)
     }
 
-    fn read(&self, at: usize) -> Option<Saved<N>> {
-        let (mut head, mut bytes, mut tail) = ([0; HEAD], [0; N], [0; TAIL]);
-        let all = head.iter_mut().chain(&mut bytes).chain(&mut tail);
-        for (offset, byte) in all.enumerate() {
-            *byte = self.memory.get(at + offset);
-        }
-        Saved::parse(&head, &bytes, &tail)
+    fn place(sequence: u32) -> usize {
+        if sequence % 2 == 0 { 0 } else { Self::COPY }
+    }
+
+    #[inline(never)]
+    fn check(&self, at: usize, body: impl FnMut(usize, u32)) -> Option<u32> {
+        slot::check(N / 4, |word| self.memory.get(at + word), body)
     }
 
     #[cfg(test)]

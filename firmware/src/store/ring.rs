@@ -3,13 +3,13 @@
 use embedded_storage::nor_flash::NorFlash;
 
 use super::StoreError;
-use super::slot::{HEAD, Saved, TAIL};
+use super::slot::{self, AROUND};
 
 /// Records in flash, written one behind another; the newest valid one counts.
 ///
 /// A page is erased when the first record is about to go into it, and never the page that holds
-/// the newest record: there are at least two. Words are programmed in order, the checksum last, so a
-/// record cut short is none. What follows a torn record goes into the next blank place.
+/// the newest record: there are at least two. Words are programmed in order, the checksum last,
+/// so a record cut short is none. What follows a torn record goes into the next blank place.
 ///
 /// # Source
 /// Flash that loses power while it is programmed or erased may hold anything there. So a page is
@@ -19,9 +19,8 @@ pub struct Ring<F, const N: usize> {
     flash: F,
     /// Where the next record goes, if the place is still blank.
     next: Place,
-    newest: Option<Saved<N>>,
-    /// The page that holds the newest record, which is never erased.
-    home: Option<u32>,
+    /// The newest record and its place; that page is never erased.
+    newest: Option<(u32, Place)>,
 }
 
 /// Page and slot within it.
@@ -32,7 +31,7 @@ struct Place {
 }
 
 impl<F: NorFlash, const N: usize> Ring<F, N> {
-    const SLOT: u32 = (HEAD + N + TAIL) as u32;
+    const SLOT: u32 = (N + AROUND) as u32;
     const PAGE: u32 = F::ERASE_SIZE as u32;
     const SLOTS: u32 = Self::PAGE / Self::SLOT;
     /// Places that are tried for one record before the flash is given up.
@@ -43,30 +42,45 @@ impl<F: NorFlash, const N: usize> Ring<F, N> {
     /// A flash of less than two pages, or whose pages or words do not fit a record, keeps nothing:
     /// [`Ring::append`] says so.
     pub fn open(flash: F) -> Self {
-        let mut ring =
-            Self { flash, next: Place { page: 0, slot: Self::SLOTS }, newest: None, home: None };
+        let mut ring = Self { flash, next: Place { page: 0, slot: Self::SLOTS }, newest: None };
+        // Without any record: behind the last place of the last page, so the first page is next.
+        ring.next.page = ring.pages().saturating_sub(1);
         for page in 0..ring.pages() {
             for slot in 0..Self::SLOTS {
                 let place = Place { page, slot };
-                let newest = ring.newest.map_or(0, |saved| saved.sequence);
-                let newer = |saved: &Saved<N>| saved.sequence > newest;
-                if let Some(saved) = ring.read(place).filter(newer) {
-                    ring.newest = Some(saved);
-                    ring.home = Some(page);
+                let found = ring.check(place, |_, _| {}).map(|sequence| (sequence, place));
+                if found.map(|found| found.0) > ring.newest() {
+                    ring.newest = found;
                     ring.next = Place { page, slot: slot + 1 };
                 }
             }
         }
-        if ring.newest.is_none() {
-            // As behind the last place of the last page: the first page is next, and erased.
-            ring.next = Place { page: ring.pages().saturating_sub(1), slot: Self::SLOTS };
-        }
         ring
     }
 
-    /// The newest record.
-    pub fn newest(&mut self) -> Option<Saved<N>> {
-        self.newest
+    /// The sequence of the newest record.
+    #[must_use]
+    pub fn newest(&self) -> Option<u32> {
+        self.newest.map(|newest| newest.0)
+    }
+
+    /// Records in the page that is being written, and how many there is room for in all.
+    #[must_use]
+    pub fn room(&self) -> (u16, u16) {
+        let used = self.newest.map_or(0, |_| self.next.slot.min(Self::SLOTS));
+        (used as u16, self.pages().wrapping_mul(Self::SLOTS) as u16)
+    }
+
+    /// Reads the newest record.
+    #[must_use]
+    pub fn read(&mut self, bytes: &mut [u8; N]) -> bool {
+        let Some((sequence, place)) = self.newest else { return false };
+        let put = |at: usize, word: u32| {
+            if let Some(to) = bytes.chunks_exact_mut(4).nth(at) {
+                to.copy_from_slice(&word.to_le_bytes());
+            }
+        };
+        self.check(place, put) == Some(sequence)
     }
 
     /// Writes a record, whose sequence must be above all before.
@@ -74,18 +88,23 @@ impl<F: NorFlash, const N: usize> Ring<F, N> {
     /// # Errors
     /// The flash refuses, or reads back something else in every place that was tried. The newest
     /// record is still there.
-    pub fn append(&mut self, saved: &Saved<N>) -> Result<(), StoreError> {
+    pub fn append(&mut self, sequence: u32, bytes: &[u8; N]) -> Result<(), StoreError> {
         let fits = N % 4 == 0 && F::WRITE_SIZE <= 4 && 4 % F::WRITE_SIZE.max(1) == 0;
         if !fits || Self::SLOTS == 0 || self.pages() < 2 {
             return Err(StoreError::Flash);
         }
-        // Two pages may be entered: the rest of this one, and all of the next.
         for _ in 0..Self::TRIES {
             let place = self.blank().ok_or(StoreError::Flash)?;
             self.next = Place { page: place.page, slot: place.slot + 1 };
-            if self.program(place, saved).is_some() && self.read(place).as_ref() == Some(saved) {
-                self.newest = Some(*saved);
-                self.home = Some(place.page);
+            let mut at = Self::offset(place);
+            let flash = &mut self.flash;
+            let written = slot::put(sequence, bytes, |word| {
+                let written = flash.write(at, &word.to_le_bytes()).is_ok();
+                at = at.wrapping_add(4);
+                written
+            });
+            if written && self.check(place, |_, _| {}) == Some(sequence) {
+                self.newest = Some((sequence, place));
                 return Ok(());
             }
         }
@@ -99,7 +118,7 @@ impl<F: NorFlash, const N: usize> Ring<F, N> {
             return Some(place);
         }
         let mut next = self.after(page);
-        if self.home == Some(next) {
+        if self.newest.is_some_and(|newest| newest.1.page == next) {
             next = self.after(next);
         }
         let from = next.wrapping_mul(Self::PAGE);
@@ -113,32 +132,20 @@ impl<F: NorFlash, const N: usize> Ring<F, N> {
         (slot..Self::SLOTS).map(|slot| Place { page, slot }).find(|place| self.is_blank(*place))
     }
 
-    fn program(&mut self, place: Place, saved: &Saved<N>) -> Option<()> {
-        let at = Self::offset(place);
-        let (head, tail) = saved.frame();
-        self.flash.write(at, &head).ok()?;
-        self.flash.write(at.wrapping_add(HEAD as u32), &saved.bytes).ok()?;
-        self.flash.write(at.wrapping_add((HEAD + N) as u32), &tail).ok()
-    }
-
-    fn read(&mut self, place: Place) -> Option<Saved<N>> {
-        let (head, bytes, tail) = self.raw(place)?;
-        Saved::parse(&head, &bytes, &tail)
-    }
-
     fn is_blank(&mut self, place: Place) -> bool {
-        self.raw(place).is_some_and(|(head, bytes, tail)| {
-            head.iter().chain(&bytes).chain(&tail).all(|byte| *byte == 0xFF)
-        })
+        (0..Self::SLOT / 4).all(|at| self.word(place, at as usize) == Some(u32::MAX))
     }
 
-    fn raw(&mut self, place: Place) -> Option<([u8; HEAD], [u8; N], [u8; TAIL])> {
-        let at = Self::offset(place);
-        let (mut head, mut bytes, mut tail) = ([0; HEAD], [0; N], [0; TAIL]);
-        self.flash.read(at, &mut head).ok()?;
-        self.flash.read(at.wrapping_add(HEAD as u32), &mut bytes).ok()?;
-        self.flash.read(at.wrapping_add((HEAD + N) as u32), &mut tail).ok()?;
-        Some((head, bytes, tail))
+    #[inline(never)]
+    fn check(&mut self, place: Place, body: impl FnMut(usize, u32)) -> Option<u32> {
+        slot::check(N / 4, |at| self.word(place, at), body)
+    }
+
+    fn word(&mut self, place: Place, at: usize) -> Option<u32> {
+        let mut word = [0; 4];
+        let at = Self::offset(place).wrapping_add(4 * at as u32);
+        self.flash.read(at, &mut word).ok()?;
+        Some(u32::from_le_bytes(word))
     }
 
     fn after(&self, page: u32) -> u32 {

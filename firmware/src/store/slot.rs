@@ -1,89 +1,121 @@
-//! A record with what tells it from garbage.
+//! A record with what tells it from garbage, word by word.
 
-/// A record, and its place in the order of all that were written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Saved<const N: usize> {
-    /// Rises with every record written. Never 0, never all ones.
-    pub sequence: u32,
-    /// The record.
-    pub bytes: [u8; N],
-}
-
-/// What stands before the record: a mark of this layout, the sequence, and its complement.
-pub(super) const HEAD: usize = 12;
-/// What stands behind it: a CRC-32 over all before.
-pub(super) const TAIL: usize = 4;
+/// Bytes around a record: a mark of this layout, the sequence, its complement; behind it a CRC-32
+/// over all before.
+pub(super) const AROUND: usize = 16;
 
 const MAGIC: u32 = 0x4756_4F31;
 
-impl<const N: usize> Saved<N> {
-    /// Bytes in front of the record and behind it.
-    pub(super) fn frame(&self) -> ([u8; HEAD], [u8; TAIL]) {
-        let mut head = [0; HEAD];
-        let words = [MAGIC, self.sequence, !self.sequence];
-        for (place, word) in head.chunks_exact_mut(4).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
-        (head, sum(&head, &self.bytes).to_le_bytes())
-    }
-
-    /// A record, if all that was read belongs together.
-    pub(super) fn parse(head: &[u8; HEAD], bytes: &[u8; N], tail: &[u8; TAIL]) -> Option<Self> {
-        let mut words = [0_u32; HEAD / 4];
-        for (word, place) in words.iter_mut().zip(head.chunks_exact(4)) {
-            *word = u32::from_le_bytes(place.try_into().ok()?);
-        }
-        let [magic, sequence, complement] = words;
-        let sound = magic == MAGIC
-            && sequence == !complement
-            && sequence != 0
-            && sequence != u32::MAX
-            && u32::from_le_bytes(*tail) == sum(head, bytes);
-        sound.then_some(Self { sequence, bytes: *bytes })
-    }
+/// Puts a record's words, the checksum last; stops where one is refused.
+pub(super) fn put(sequence: u32, bytes: &[u8], mut out: impl FnMut(u32) -> bool) -> bool {
+    let mut sum = Sum::new();
+    let mut add = |word| {
+        sum.add(word);
+        out(word)
+    };
+    let head = add(MAGIC) && add(sequence) && add(!sequence);
+    let all = head && bytes.chunks_exact(4).map(word).all(add);
+    all && out(sum.value())
 }
 
-/// CRC-32 (IEEE) over head and record. Bit by bit: a table would cost a sixteenth of the flash.
-fn sum(head: &[u8], bytes: &[u8]) -> u32 {
-    let all = head.iter().chain(bytes);
-    !all.fold(u32::MAX, |sum, byte| {
-        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
-            (sum >> 1) ^ (0xEDB8_8320 & (sum & 1).wrapping_neg())
-        })
-    })
+/// The sequence of the record of which `word` tells the words, if all of them belong together.
+/// The record goes to `body`, word by word, whether they do or not.
+pub(super) fn check(
+    words: usize,
+    mut word: impl FnMut(usize) -> Option<u32>,
+    mut body: impl FnMut(usize, u32),
+) -> Option<u32> {
+    let mut sum = Sum::new();
+    let mut next = |at| {
+        let found = word(at)?;
+        sum.add(found);
+        Some(found)
+    };
+    let (magic, sequence, complement) = (next(0)?, next(1)?, next(2)?);
+    for at in 0..words {
+        body(at, next(3 + at)?);
+    }
+    let expected = sum.value();
+    let sound = word(3 + words)? == expected
+        && magic == MAGIC
+        && sequence == !complement
+        && sequence != 0
+        && sequence != u32::MAX;
+    sound.then_some(sequence)
+}
+
+/// Four bytes as a word.
+pub(super) fn word(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+}
+
+/// CRC-32 (IEEE), bit by bit: a table would cost a sixteenth of the flash.
+struct Sum(u32);
+
+impl Sum {
+    const fn new() -> Self {
+        Self(u32::MAX)
+    }
+
+    fn add(&mut self, word: u32) {
+        self.0 ^= word;
+        for _ in 0..32 {
+            self.0 = (self.0 >> 1) ^ (0xEDB8_8320 & (self.0 & 1).wrapping_neg());
+        }
+    }
+
+    const fn value(&self) -> u32 {
+        !self.0
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use super::*;
+    use std::vec::Vec;
+
+    fn words(sequence: u32, bytes: &[u8; 8]) -> Vec<u32> {
+        let mut words = Vec::new();
+        assert!(put(sequence, bytes, |word| {
+            words.push(word);
+            true
+        }));
+        words
+    }
+
+    fn read(words: &[u32]) -> Option<u32> {
+        check(2, |at| words.get(at).copied(), |_, _| {})
+    }
 
     #[test]
     fn the_sum_is_the_usual_one() {
-        assert_eq!(sum(b"1234", b"56789"), 0xCBF4_3926);
+        let mut sum = Sum::new();
+        [0x3433_3231, 0x3837_3635].into_iter().for_each(|word| sum.add(word));
+        assert_eq!(sum.value(), 0x9AE0_DAAF, "of 12345678");
     }
 
     #[test]
     fn all_zeros_and_all_ones_are_nothing() {
-        for byte in [0, 0xFF] {
-            assert_eq!(Saved::parse(&[byte; HEAD], &[byte; 8], &[byte; TAIL]), None);
-        }
+        assert_eq!(read(&[0; 6]), None);
+        assert_eq!(read(&[u32::MAX; 6]), None);
         for sequence in [0, u32::MAX] {
-            let saved = Saved { sequence, bytes: [1; 8] };
-            let (head, tail) = saved.frame();
-            assert_eq!(Saved::parse(&head, &[1; 8], &tail), None);
+            assert_eq!(read(&words(sequence, b"a record")), None);
         }
     }
 
     #[test]
     fn any_single_flipped_bit_makes_it_nothing() {
-        let saved = Saved { sequence: 7, bytes: *b"a record" };
-        let (head, tail) = saved.frame();
-        assert_eq!(Saved::parse(&head, &saved.bytes, &tail), Some(saved));
-        for bit in 0..8 * (HEAD + 8 + TAIL) {
-            let (mut head, mut bytes, mut tail) = (head, saved.bytes, tail);
-            let place = head.iter_mut().chain(&mut bytes).chain(&mut tail).nth(bit / 8);
-            *place.expect("a byte") ^= 1 << (bit % 8);
-            assert_eq!(Saved::parse(&head, &bytes, &tail), None, "bit {bit}");
+        let whole = words(7, b"a record");
+        assert_eq!((read(&whole), whole.len()), (Some(7), 6));
+        for bit in 0..32 * 6 {
+            let mut words = whole.clone();
+            words[bit / 32] ^= 1 << (bit % 32);
+            assert_eq!(read(&words), None, "bit {bit}");
+        }
+        for length in 0..6 {
+            assert_eq!(read(&whole[..length]), None);
         }
     }
 }

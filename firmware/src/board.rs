@@ -1,0 +1,344 @@
+//! One board, one step: everything it does, in one place and in one order.
+
+mod answer;
+
+use core::mem::MaybeUninit;
+
+use embedded_hal::digital::OutputPin;
+use embedded_storage::nor_flash::NorFlash;
+use giveover_core::board::{Action, Board as Machine, Event, Log, Settings, Start};
+use giveover_core::monitor::Ticket;
+use giveover_core::time::{Instant, Span};
+use giveover_core::wire::Key;
+
+use crate::contact::Contact;
+use crate::hardware::Board;
+use crate::kept::Kept;
+use crate::light;
+use crate::line::{self, ResetLine, Timing};
+use crate::link::Link;
+use crate::store::{Memory, Store};
+use crate::tick::Tick;
+
+/// How many notes a board remembers until the host has them.
+const NOTES: usize = 32;
+/// How often retained RAM is read back.
+const CHECK_EVERY: Span = Span::from_secs(1);
+
+/// Room for what is too large to be moved about on a small stack. A board has it in a `static`.
+#[derive(Debug)]
+pub struct Room {
+    machine: MaybeUninit<Machine>,
+    log: MaybeUninit<Log<NOTES>>,
+    link: MaybeUninit<Link>,
+}
+
+impl Room {
+    /// Room with nothing in it.
+    #[must_use]
+    pub const fn new() -> Self {
+        let (machine, log) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        Self { machine, log, link: MaybeUninit::uninit() }
+    }
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a board runs.
+///
+/// [`Firmware::step`] is called whenever a byte has come or the periodic timer has gone off, and
+/// at any other time. It takes no longer than [`Link::AT_ONCE`] bytes and what they ask for take.
+#[derive(Debug)]
+pub struct Firmware<'a, B: Board> {
+    board: B,
+    machine: &'a mut Machine,
+    log: &'a mut Log<NOTES>,
+    link: &'a mut Link,
+    tick: Tick,
+    /// Of the periodic timer, at the last step.
+    ticks: u32,
+    line: ResetLine<B::Line>,
+    second: B::Second,
+    second_on: bool,
+    store: Store<B::Memory, B::Flash, { Kept::BYTES }>,
+    jumper: Contact,
+    /// A key may be replaced: the jumper was set when the power came.
+    rekey: bool,
+    power: Contact,
+    port: Option<bool>,
+    key: Option<Key>,
+    /// How often the board alone was reset since it was powered up.
+    bites: u16,
+    /// No frame of this connection was a feed yet.
+    fresh: bool,
+    /// Hellos answered, for a nonce that is never used twice.
+    hellos: u32,
+    /// The newest record's number at the start, for the same.
+    started: u32,
+    began: Instant,
+    power_up: bool,
+    check: Instant,
+}
+
+/// What a board remembers at its start.
+struct Begin {
+    now: Instant,
+    start: Start,
+    settings: Settings,
+    last: Option<Ticket>,
+    key: Option<Key>,
+    bites: u16,
+}
+
+impl<'a, B: Board> Firmware<'a, B> {
+    /// A board that has just started: from what it remembers, with both lines released.
+    #[inline(never)]
+    pub fn start(mut board: B, room: &'a mut Room) -> Self {
+        let (memory, flash) = board.store();
+        let mut store = Store::open(memory, flash);
+        let hint = board.was_powered_up();
+        let mut actions = Actions::default();
+        let (begin, machine) = remember(&mut store, hint, &mut room.machine, &mut actions);
+        let now = begin.now;
+        let tick = Tick::new(B::COUNTER, board.now(), now);
+        let at = match begin.start {
+            Start::BoardReset => line::Start::BoardReset { last: begin.last },
+            Start::PowerUp => line::Start::PowerUp { last: begin.last },
+        };
+        let timing = timing(&begin.settings);
+        let line = ResetLine::new(B::WIRING, |level| board.line(level), timing, at, now);
+        let second = board.second(B::WIRING.released());
+        let jumper = board.jumper();
+        let power = board.host_power().unwrap_or(true);
+        let power_up = begin.start == Start::PowerUp;
+        let mut firmware = Self {
+            tick,
+            ticks: board.ticks(),
+            line,
+            second,
+            second_on: false,
+            machine,
+            log: blank(&mut room.log),
+            link: connect(&mut room.link, begin.key, board.device()),
+            jumper: Contact::new(jumper, Contact::JUMPER),
+            rekey: jumper && power_up,
+            power: Contact::new(power, Contact::POWER),
+            port: None,
+            key: begin.key,
+            bites: begin.bites,
+            fresh: true,
+            hellos: 0,
+            started: 0,
+            began: now,
+            power_up,
+            check: now.after(CHECK_EVERY),
+            store,
+            board,
+        };
+        // Written at every start, so that its number and every nonce made of it are new.
+        firmware.keep();
+        firmware.started = firmware.store.sequence();
+        let next = firmware.carry_out(actions.as_slice(), 0, now);
+        firmware.go_on(next, 0, now);
+        if jumper {
+            firmware.tell(Event::Jumper(true), 0, now);
+        }
+        if !power {
+            firmware.tell(Event::HostPower(false), 0, now);
+        }
+        firmware
+    }
+
+    /// Sees to the time, the line, the contacts, the host, the store and the light, and then, and
+    /// only here, feeds the chip's watchdog: whatever keeps any of them from being seen to keeps
+    /// the watchdog hungry (L8).
+    pub fn step(&mut self) {
+        let now = self.tick.look(self.board.now());
+        self.see_to_line(now);
+        self.see_to_contacts(now);
+        self.see_to_host(now);
+        if self.machine.poll_timeout().is_some_and(|due| now >= due) {
+            self.tell(Event::Timeout, 0, now);
+        }
+        self.see_to_store(now);
+        // Once more: what was just decided belongs on the pin before the next sleep.
+        self.line.poll(now);
+        let light = self.machine.light(self.key.is_some());
+        self.board.light(light::is_on(light, now));
+        self.board.watchdog();
+    }
+
+    /// What it runs on.
+    pub const fn board(&mut self) -> &mut B {
+        &mut self.board
+    }
+
+    #[inline(never)]
+    fn see_to_line(&mut self, now: Instant) {
+        let ticks = self.board.ticks();
+        let gone = ticks.wrapping_sub(self.ticks);
+        self.ticks = ticks;
+        self.line.count_down(Span::from_millis(gone.saturating_mul(B::TICK.as_millis())));
+        self.line.poll(now);
+        self.second_to(self.second_on);
+    }
+
+    #[inline(never)]
+    fn see_to_contacts(&mut self, now: Instant) {
+        let reads = self.board.jumper();
+        if let Some(set) = self.jumper.look(reads, now) {
+            self.tell(Event::Jumper(set), 0, now);
+        }
+        if let Some(on) = self.board.host_power().and_then(|reads| self.power.look(reads, now)) {
+            self.tell(Event::HostPower(on), 0, now);
+        }
+        let port = self.board.port();
+        if port != self.port {
+            self.port = port;
+            if let Some(up) = port {
+                self.tell(Event::Link(up), 0, now);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn see_to_store(&mut self, now: Instant) {
+        if now >= self.check {
+            self.check = now.after(CHECK_EVERY);
+            if !self.store.is_sound() {
+                // Something wrote over it, or it never took it.
+                self.keep();
+            }
+        }
+    }
+
+    /// Tells the machine, and does what it asks for. `to` is the frame to answer.
+    #[inline(never)]
+    fn tell(&mut self, event: Event, to: u32, now: Instant) {
+        self.go_on(Some(event), to, now);
+    }
+
+    #[inline(never)]
+    fn go_on(&mut self, event: Option<Event>, to: u32, now: Instant) {
+        let mut next = event;
+        while let Some(event) = next {
+            let actions = self.machine.handle(event, now);
+            next = self.carry_out(actions.as_slice(), to, now);
+        }
+    }
+
+    /// What came of the actions, if the machine wants to know.
+    #[inline(never)]
+    fn carry_out(&mut self, actions: &[Action], to: u32, now: Instant) -> Option<Event> {
+        let mut next = None;
+        for action in actions {
+            match *action {
+                Action::Store => {
+                    let (number, ok) = self.keep();
+                    next = Some(Event::Stored { number, ok });
+                }
+                Action::Pulse { ticket, width } => {
+                    let boot_grace = self.machine.settings().boot_grace;
+                    if let Ok(timing) = Timing::new(width, boot_grace) {
+                        self.line.set_timing(timing);
+                    }
+                    if self.line.pulse(Ticket(ticket), now).is_err() {
+                        next = Some(Event::LineRefused { ticket });
+                    }
+                }
+                Action::Release => self.line.release(),
+                Action::Second(on) => self.second_to(on),
+                Action::Echo => self.echo(),
+                Action::Answer(refusal) => self.answer(to, refusal),
+                Action::Note(note) => self.log.add(now, note),
+                // A machine of a newer version would have a newer driver.
+                _ => {}
+            }
+        }
+        next
+    }
+
+    /// Puts the record into the store, as it is now. Its number, and whether it is there.
+    #[inline(never)]
+    fn keep(&mut self) -> (u32, bool) {
+        let mut bytes = [0; Kept::BYTES];
+        let number = self.encode(&mut bytes);
+        (number, self.store.write(&bytes).is_ok())
+    }
+
+    #[inline(never)]
+    fn encode(&self, bytes: &mut [u8; Kept::BYTES]) -> u32 {
+        let durable = self.machine.durable();
+        Kept::encode(&durable, self.key.as_ref(), self.bites, bytes);
+        durable.number
+    }
+
+    fn second_to(&mut self, on: bool) {
+        self.second_on = on;
+        let level = if on { B::WIRING.held() } else { B::WIRING.released() };
+        // Written every step, so that a pin that refused or was upset is put right.
+        let _ = self.second.set_state(level);
+    }
+}
+
+/// Makes a machine of what the store has kept, in its room.
+#[inline(never)]
+fn remember<'a, M: Memory, F: NorFlash>(
+    store: &mut Store<M, F, { Kept::BYTES }>,
+    hint: Option<bool>,
+    room: &'a mut MaybeUninit<Machine>,
+    actions: &mut Actions,
+) -> (Begin, &'a mut Machine) {
+    let (kept, remembers) = Kept::find(store);
+    // RAM that is whole was not without power; whether the host was, nobody knows.
+    let alone = remembers && hint != Some(true);
+    let start = if alone { Start::BoardReset } else { Start::PowerUp };
+    let bites = if alone { kept.bites.saturating_add(1) } else { 0 };
+    let record = kept.durable;
+    let now = record.as_ref().map_or(Instant::from_millis(0), |durable| durable.powered);
+    let last = record.as_ref().filter(|durable| durable.ever > 0);
+    let begin = Begin {
+        now,
+        start,
+        settings: record.as_ref().map_or(Settings::DEFAULT, |durable| durable.settings),
+        last: last.map(|durable| Ticket(durable.ever)),
+        key: kept.key,
+        bites,
+    };
+    (begin, wake(record, start, now, room, actions))
+}
+
+#[inline(never)]
+fn wake<'a>(
+    record: Option<Durable>,
+    start: Start,
+    now: Instant,
+    room: &'a mut MaybeUninit<Machine>,
+    actions: &mut Actions,
+) -> &'a mut Machine {
+    let (machine, first) = Machine::start(record, start, now);
+    *actions = first;
+    room.write(machine)
+}
+
+#[inline(never)]
+fn blank(room: &mut MaybeUninit<Log<NOTES>>) -> &mut Log<NOTES> {
+    room.write(Log::new())
+}
+
+#[inline(never)]
+fn connect(room: &mut MaybeUninit<Link>, key: Option<Key>, device: u64) -> &mut Link {
+    room.write(Link::new(key, device))
+}
+
+/// The line's timing under these settings, which the machine has found in range.
+fn timing(settings: &Settings) -> Timing {
+    Timing::new(settings.pulse, settings.boot_grace).unwrap_or(Timing::USUAL)
+}
+
+#[cfg(test)]
+mod tests;
