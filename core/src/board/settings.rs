@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::policy::{Destination, FailoverMode, Limits, Policy, PolicyError, Scope};
+use crate::policy::{Delays, Destination, FailoverMode, Limits, Policy, Scope};
 use crate::time::Span;
 use crate::weight::Weight;
 
@@ -82,30 +82,39 @@ impl Settings {
         if self.retry_count > Self::MOST_RESETS {
             return Err(SettingsError::RetryCount);
         }
-        let limits = Limits {
+        // What Policy::new would ask for, a little more of it, and without its divisions: on the
+        // board this has to be small. A test holds the two together.
+        let each = u64::from(self.timeout.as_millis()) + u64::from(self.boot_grace.as_millis());
+        let least_ms = (u64::from(self.retry_count) * each).max(1);
+        if u64::from(self.retry_interval.as_millis()) < least_ms {
+            return Err(SettingsError::RetryInterval { least_ms });
+        }
+        Ok(Policy::known(self.limits(), Self::SCOPE))
+    }
+
+    /// The policy of [`Settings::DEFAULT`].
+    pub(super) const fn default_policy() -> Policy {
+        Policy::known(Self::DEFAULT.limits(), Self::SCOPE)
+    }
+
+    const SCOPE: Scope = Scope {
+        smallest: Weight::HALF,
+        heaviest: Some(Weight::COMPLETE),
+        deaths: false,
+        destination: Destination::Board,
+    };
+
+    const fn limits(&self) -> Limits {
+        Limits {
             thorough_probe_interval: self.timeout,
             probe_timeout: self.timeout,
-            retry_count: Some(u16::from(self.retry_count)),
+            retry_count: Some(self.retry_count as u16),
             retry_interval: self.retry_interval,
             start_timeout: self.boot_grace,
             stop_timeout: self.pulse,
             start_grace: self.boot_grace,
-            restart_delay: crate::policy::Delays::NONE,
+            restart_delay: Delays::NONE,
             failover_mode: FailoverMode::Soft,
-        };
-        let scope = Scope {
-            smallest: Weight::HALF,
-            heaviest: Some(Weight::COMPLETE),
-            deaths: false,
-            destination: Destination::Board,
-        };
-        match Policy::new(limits, scope) {
-            Ok((policy, _)) => Ok(policy),
-            Err(
-                PolicyError::GiveoverUnreachable { least_ms }
-                | PolicyError::NeverComplete { least_ms, .. },
-            ) => Err(SettingsError::RetryInterval { least_ms }),
-            Err(_) => Err(SettingsError::RetryInterval { least_ms: 1 }),
         }
     }
 }
@@ -168,5 +177,92 @@ impl fmt::Display for SettingsError {
                 )
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn the_default_settings_are_possible() {
+        assert_eq!(Settings::DEFAULT.policy(), Ok(Settings::default_policy()));
+    }
+
+    /// Whatever a board takes, the rest of the core would take as well.
+    #[test]
+    fn settings_that_are_taken_make_a_policy_that_can_work() {
+        let spans = |list: &[u32]| list.iter().copied().map(Span::from_millis).collect::<Vec<_>>();
+        for timeout in spans(&[1_000, 1_001, 60_000, 3_600_000]) {
+            for boot_grace in spans(&[2_000, 2_001, 59_999, 60_000, 600_000, 86_400_000]) {
+                for retry_count in 0..=Settings::MOST_RESETS {
+                    let wanted = Settings {
+                        timeout,
+                        boot_grace,
+                        link_timeout: Settings::MOST_GRACE,
+                        retry_count,
+                        retry_interval: Span::from_millis(0),
+                        ..Settings::DEFAULT
+                    };
+                    let least = match wanted.policy() {
+                        Err(SettingsError::RetryInterval { least_ms }) => least_ms,
+                        other => panic!("{other:?}"),
+                    };
+                    let least = Span::from_millis(u32::try_from(least).expect("short"));
+                    let policy = Settings { retry_interval: least, ..wanted }.policy();
+                    let policy = policy.expect("it was said to work");
+                    let made = Policy::new(*policy.limits(), *policy.scope());
+                    assert_eq!(made.map(|(made, _)| made), Ok(policy));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_setting_keeps_to_its_range_to_the_millisecond() {
+        type Set = fn(&mut Settings, Span);
+        let rows: [(&str, Span, Span, Set); 4] = [
+            ("timeout", Settings::LEAST_TIMEOUT, Settings::MOST_TIMEOUT, |s, v| s.timeout = v),
+            ("boot_grace", Settings::LEAST_GRACE, Settings::MOST_GRACE, |s, v| s.boot_grace = v),
+            ("link_timeout", Span::from_secs(60), Settings::MOST_GRACE, |s, v| s.link_timeout = v),
+            ("pulse", Settings::LEAST_PULSE, Settings::MOST_PULSE, |s, v| s.pulse = v),
+        ];
+        let long = Settings { retry_interval: Span::MAX, ..Settings::DEFAULT };
+        for (key, least, most, set) in rows {
+            for (ms, possible) in [
+                (least.as_millis() - 1, false),
+                (least.as_millis(), true),
+                (most.as_millis(), true),
+                (most.as_millis() + 1, false),
+            ] {
+                let mut settings = long;
+                set(&mut settings, Span::from_millis(ms));
+                settings.link_timeout = match key {
+                    "link_timeout" => settings.link_timeout,
+                    _ => settings.link_timeout.max(settings.timeout),
+                };
+                let refused = settings.policy().err().map(SettingsError::key);
+                assert_eq!(refused, if possible { None } else { Some(key) }, "{key} {ms}");
+            }
+        }
+    }
+
+    #[test]
+    fn resets_that_a_board_cannot_remember_or_use_up_are_refused() {
+        let many = Settings { retry_interval: Span::MAX, retry_count: 8, ..Settings::DEFAULT };
+        assert!(many.policy().is_ok());
+        let more = Settings { retry_count: 9, ..many };
+        assert_eq!(more.policy(), Err(SettingsError::RetryCount));
+        let least = match (Settings { retry_interval: Span::from_millis(1), ..many }).policy() {
+            Err(SettingsError::RetryInterval { least_ms }) => least_ms,
+            other => panic!("{other:?}"),
+        };
+        let window = |ms: u64| Span::from_millis(u32::try_from(ms).expect("short"));
+        assert!(Settings { retry_interval: window(least), ..many }.policy().is_ok());
+        assert!(Settings { retry_interval: window(least - 1), ..many }.policy().is_err());
     }
 }

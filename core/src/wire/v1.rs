@@ -2,7 +2,9 @@
 
 mod event;
 
-use crate::board::{Counters, End, Entry, Layout, Refusal, Report, Settings, Verdict, Why};
+use crate::board::{
+    Counters, End, Entry, Layout, Refusal, Report, Request, Settings, Verdict, Why,
+};
 use crate::bytes::{Put, Take};
 use crate::time::{Instant, Span};
 
@@ -172,6 +174,28 @@ impl ToBoard {
     #[must_use]
     pub const fn goes_untagged(&self) -> bool {
         matches!(self, Self::Hello { .. } | Self::Ask(_) | Self::ReadLog { .. } | Self::Pair(_))
+    }
+
+    /// What it asks of the machine; `None` for what is the link's, the log's or the shadows'.
+    #[must_use]
+    pub const fn request(&self) -> Option<Request> {
+        Some(match *self {
+            Self::Arm => Request::Arm,
+            Self::Disarm { span } => Request::Disarm(span),
+            Self::Grace { span } => Request::Grace(span),
+            Self::End(end) => Request::End(end),
+            Self::Configure(settings) => Request::Configure(settings),
+            Self::Confirm => Request::Confirm,
+            Self::Reset(why) => Request::Reset(why),
+            Self::Clear => Request::Clear,
+            Self::Hello { .. }
+            | Self::Ask(_)
+            | Self::Feed { .. }
+            | Self::ReadLog { .. }
+            | Self::FlushLog { .. }
+            | Self::Pair(_)
+            | Self::Shadow { .. } => return None,
+        })
     }
 
     /// The kind, without [`super::TAGGED`].
