@@ -18,6 +18,7 @@ impl<'a> Put<'a> {
     }
 
     /// Appends one byte.
+    #[inline(never)]
     pub fn u8(&mut self, value: u8) {
         match core::mem::take(&mut self.left).split_first_mut() {
             Some((first, rest)) => {
@@ -30,21 +31,25 @@ impl<'a> Put<'a> {
     }
 
     /// Appends two bytes.
+    #[inline(never)]
     pub fn u16(&mut self, value: u16) {
         self.bytes(&value.to_le_bytes());
     }
 
     /// Appends four bytes.
+    #[inline(never)]
     pub fn u32(&mut self, value: u32) {
         self.bytes(&value.to_le_bytes());
     }
 
     /// Appends eight bytes.
+    #[inline(never)]
     pub fn u64(&mut self, value: u64) {
         self.bytes(&value.to_le_bytes());
     }
 
     /// Appends `bytes` as they are.
+    #[inline(never)]
     pub fn bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.u8(*byte);
@@ -84,11 +89,13 @@ impl<'a> Take<'a> {
     }
 
     /// The next byte.
+    #[inline(never)]
     pub fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
     /// The next byte, which must be 0 or 1.
+    #[inline(never)]
     pub fn bool(&mut self) -> Option<bool> {
         match self.u8()? {
             0 => Some(false),
@@ -98,16 +105,19 @@ impl<'a> Take<'a> {
     }
 
     /// The next two bytes.
+    #[inline(never)]
     pub fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
     /// The next four bytes.
+    #[inline(never)]
     pub fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
     /// The next eight bytes.
+    #[inline(never)]
     pub fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }

@@ -10,6 +10,7 @@
 mod chip;
 
 use core::convert::Infallible;
+use core::mem::MaybeUninit;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -355,7 +356,8 @@ fn release() {
 #[cortex_m_rt::entry]
 fn main() -> ! {
     static mut ROOM: Room = Room::new();
-    let mut firmware = Firmware::start(Microbit::start(), ROOM);
+    static mut PLACE: MaybeUninit<Firmware<'static, Microbit>> = MaybeUninit::uninit();
+    let firmware = Firmware::start(PLACE, ROOM, Microbit::start());
     loop {
         firmware.step();
         chip::sleep_unless(|| !RECEIVE.is_empty());

@@ -6,7 +6,9 @@ use core::mem::MaybeUninit;
 
 use embedded_hal::digital::OutputPin;
 use embedded_storage::nor_flash::NorFlash;
-use giveover_core::board::{Action, Board as Machine, Event, Log, Settings, Start};
+use giveover_core::board::{
+    Action, Actions, Board as Machine, Durable, Event, Log, Settings, Start,
+};
 use giveover_core::monitor::Ticket;
 use giveover_core::time::{Instant, Span};
 use giveover_core::wire::Key;
@@ -52,7 +54,6 @@ impl Default for Room {
 ///
 /// [`Firmware::step`] is called whenever a byte has come or the periodic timer has gone off, and
 /// at any other time. It takes no longer than [`Link::AT_ONCE`] bytes and what they ask for take.
-#[derive(Debug)]
 pub struct Firmware<'a, B: Board> {
     board: B,
     machine: &'a mut Machine,
@@ -64,7 +65,7 @@ pub struct Firmware<'a, B: Board> {
     line: ResetLine<B::Line>,
     second: B::Second,
     second_on: bool,
-    store: Store<B::Memory, B::Flash, { Kept::BYTES }>,
+    store: StoreOf<B>,
     jumper: Contact,
     /// A key may be replaced: the jumper was set when the power came.
     rekey: bool,
@@ -84,73 +85,105 @@ pub struct Firmware<'a, B: Board> {
     check: Instant,
 }
 
-/// What a board remembers at its start.
+/// The store of a board.
+type StoreOf<B> = Store<<B as Board>::Memory, <B as Board>::Flash, { Kept::BYTES }>;
+
+/// How a board begins.
 struct Begin {
-    now: Instant,
-    start: Start,
-    settings: Settings,
-    last: Option<Ticket>,
+    record: Durable,
     key: Option<Key>,
+    power_up: bool,
     bites: u16,
+    ever: u32,
 }
 
 impl<'a, B: Board> Firmware<'a, B> {
     /// A board that has just started: from what it remembers, with both lines released.
-    #[inline(never)]
-    pub fn start(mut board: B, room: &'a mut Room) -> Self {
+    ///
+    /// In steps that stand apart, because the stack is small: none is there while another is.
+    pub fn start<'p>(
+        place: &'p mut MaybeUninit<Self>,
+        room: &'a mut Room,
+        mut board: B,
+    ) -> &'p mut Self {
         let (memory, flash) = board.store();
         let mut store = Store::open(memory, flash);
-        let hint = board.was_powered_up();
-        let mut actions = Actions::default();
-        let (begin, machine) = remember(&mut store, hint, &mut room.machine, &mut actions);
-        let now = begin.now;
-        let tick = Tick::new(B::COUNTER, board.now(), now);
-        let at = match begin.start {
-            Start::BoardReset => line::Start::BoardReset { last: begin.last },
-            Start::PowerUp => line::Start::PowerUp { last: begin.last },
+        let kept = remember(&mut store, board.was_powered_up());
+        let machine = wake(kept.record, &mut room.machine);
+        let log = blank(&mut room.log);
+        let link = connect(&mut room.link, kept.key, board.device());
+        let (power_up, key, bites) = (kept.power_up, kept.key, kept.bites);
+        let last = Some(kept.ever).filter(|ever| *ever > 0).map(Ticket);
+        let at = if power_up {
+            line::Start::PowerUp { last }
+        } else {
+            line::Start::BoardReset { last }
         };
-        let timing = timing(&begin.settings);
-        let line = ResetLine::new(B::WIRING, |level| board.line(level), timing, at, now);
-        let second = board.second(B::WIRING.released());
-        let jumper = board.jumper();
-        let power = board.host_power().unwrap_or(true);
-        let power_up = begin.start == Start::PowerUp;
-        let mut firmware = Self {
-            tick,
+        let firmware = place.write(Self::new(board, store, machine, log, link, key, at));
+        firmware.begin(power_up, bites);
+        firmware
+    }
+
+    #[inline(always)]
+    fn new(
+        mut board: B,
+        store: StoreOf<B>,
+        machine: &'a mut Machine,
+        log: &'a mut Log<NOTES>,
+        link: &'a mut Link,
+        key: Option<Key>,
+        start: line::Start,
+    ) -> Self {
+        let now = machine.latest();
+        let timing = timing(machine.settings());
+        let line = ResetLine::new(B::WIRING, |level| board.line(level), timing, start, now);
+        Self {
+            tick: Tick::new(B::COUNTER, board.now(), now),
             ticks: board.ticks(),
             line,
-            second,
+            second: board.second(B::WIRING.released()),
             second_on: false,
             machine,
-            log: blank(&mut room.log),
-            link: connect(&mut room.link, begin.key, board.device()),
-            jumper: Contact::new(jumper, Contact::JUMPER),
-            rekey: jumper && power_up,
-            power: Contact::new(power, Contact::POWER),
+            log,
+            link,
+            jumper: Contact::new(board.jumper(), Contact::JUMPER),
+            rekey: false,
+            power: Contact::new(board.host_power().unwrap_or(true), Contact::POWER),
             port: None,
-            key: begin.key,
-            bites: begin.bites,
+            key,
+            bites: 0,
             fresh: true,
             hellos: 0,
             started: 0,
             began: now,
-            power_up,
+            power_up: false,
             check: now.after(CHECK_EVERY),
             store,
             board,
-        };
+        }
+    }
+
+    /// What follows from how it started.
+    #[inline(never)]
+    fn begin(&mut self, power_up: bool, bites: u16) {
+        let now = self.began;
+        self.power_up = power_up;
+        self.bites = bites;
+        self.rekey = power_up && self.jumper.state();
         // Written at every start, so that its number and every nonce made of it are new.
-        firmware.keep();
-        firmware.started = firmware.store.sequence();
-        let next = firmware.carry_out(actions.as_slice(), 0, now);
-        firmware.go_on(next, 0, now);
-        if jumper {
-            firmware.tell(Event::Jumper(true), 0, now);
+        self.keep();
+        self.started = self.store.sequence();
+        let mut actions = Actions::default();
+        let start = if power_up { Start::PowerUp } else { Start::BoardReset };
+        self.machine.begin(start, &mut actions);
+        let next = self.carry_out(actions.as_slice(), 0, now);
+        self.go_on(next, 0, now);
+        if self.jumper.state() {
+            self.tell(Event::Jumper(true), 0, now);
         }
-        if !power {
-            firmware.tell(Event::HostPower(false), 0, now);
+        if !self.power.state() {
+            self.tell(Event::HostPower(false), 0, now);
         }
-        firmware
     }
 
     /// Sees to the time, the line, the contacts, the host, the store and the light, and then, and
@@ -285,44 +318,28 @@ impl<'a, B: Board> Firmware<'a, B> {
     }
 }
 
-/// Makes a machine of what the store has kept, in its room.
+/// What the store has kept, and how the board has started.
 #[inline(never)]
-fn remember<'a, M: Memory, F: NorFlash>(
+fn remember<M: Memory, F: NorFlash>(
     store: &mut Store<M, F, { Kept::BYTES }>,
     hint: Option<bool>,
-    room: &'a mut MaybeUninit<Machine>,
-    actions: &mut Actions,
-) -> (Begin, &'a mut Machine) {
+) -> Begin {
     let (kept, remembers) = Kept::find(store);
     // RAM that is whole was not without power; whether the host was, nobody knows.
     let alone = remembers && hint != Some(true);
-    let start = if alone { Start::BoardReset } else { Start::PowerUp };
-    let bites = if alone { kept.bites.saturating_add(1) } else { 0 };
-    let record = kept.durable;
-    let now = record.as_ref().map_or(Instant::from_millis(0), |durable| durable.powered);
-    let last = record.as_ref().filter(|durable| durable.ever > 0);
-    let begin = Begin {
-        now,
-        start,
-        settings: record.as_ref().map_or(Settings::DEFAULT, |durable| durable.settings),
-        last: last.map(|durable| Ticket(durable.ever)),
+    Begin {
+        ever: kept.durable.as_ref().map_or(0, |durable| durable.ever),
+        record: kept.durable.unwrap_or(Durable::NEW),
         key: kept.key,
-        bites,
-    };
-    (begin, wake(record, start, now, room, actions))
+        power_up: !alone,
+        bites: if alone { kept.bites.saturating_add(1) } else { 0 },
+    }
 }
 
 #[inline(never)]
-fn wake<'a>(
-    record: Option<Durable>,
-    start: Start,
-    now: Instant,
-    room: &'a mut MaybeUninit<Machine>,
-    actions: &mut Actions,
-) -> &'a mut Machine {
-    let (machine, first) = Machine::start(record, start, now);
-    *actions = first;
-    room.write(machine)
+fn wake(record: Durable, room: &mut MaybeUninit<Machine>) -> &mut Machine {
+    let now = record.powered;
+    room.write(Machine::blank(record, now))
 }
 
 #[inline(never)]

@@ -32,22 +32,25 @@ impl Kept {
     /// A record as bytes.
     #[inline(never)]
     pub fn encode(durable: &Durable, key: Option<&Key>, bites: u16, out: &mut [u8; Self::BYTES]) {
-        let (machine, rest) = out.split_at_mut(Durable::BYTES);
-        machine.copy_from_slice(&durable.encode());
-        let (secret, rest) = rest.split_at_mut(Key::BYTES);
-        secret.copy_from_slice(key.map_or(&[0; Key::BYTES], Key::bytes));
+        if let Some(machine) = out.first_chunk_mut() {
+            durable.encode_into(machine);
+        }
         let [low, high] = bites.to_le_bytes();
-        rest.copy_from_slice(&[if key.is_some() { KEYED } else { 0 }, low, high, 0]);
+        let rest = out.get_mut(Durable::BYTES..).unwrap_or_default();
+        let secret = key.map_or(&[0; Key::BYTES], Key::bytes);
+        copy(rest.iter_mut(), secret);
+        let rest = rest.get_mut(Key::BYTES..).unwrap_or_default();
+        copy(rest.iter_mut(), &[if key.is_some() { KEYED } else { 0 }, low, high, 0]);
     }
 
     /// The record of `bytes`; each part that cannot be read is none.
     #[must_use]
     #[inline(never)]
     pub fn decode(bytes: &[u8; Self::BYTES]) -> Self {
-        let (machine, rest) = bytes.split_at(Durable::BYTES);
-        let (secret, rest) = rest.split_at(Key::BYTES);
-        let machine = machine.first_chunk().and_then(|machine| Durable::decode(machine).ok());
-        let secret = secret.first_chunk().map(|secret| Key::new(*secret));
+        let machine = bytes.first_chunk().and_then(|machine| Durable::decode(machine).ok());
+        let rest = bytes.get(Durable::BYTES..).unwrap_or_default();
+        let secret = rest.first_chunk().map(|secret| Key::new(*secret));
+        let rest = rest.get(Key::BYTES..).unwrap_or_default();
         let [flags, low, high, ..] = *rest else { return Self { durable: machine, ..Self::NEW } };
         Self {
             durable: machine,
@@ -77,6 +80,12 @@ impl Kept {
             bites: newer.bites,
         }
     }
+}
+
+/// Byte by byte: the compiler sees that no length can differ.
+#[inline(never)]
+fn copy(to: core::slice::IterMut<'_, u8>, from: &[u8]) {
+    to.zip(from).for_each(|(to, from)| *to = *from);
 }
 
 #[cfg(test)]

@@ -130,6 +130,12 @@ impl Durable {
     #[must_use]
     pub fn encode(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
+        self.encode_into(&mut bytes);
+        bytes
+    }
+
+    /// The record as bytes in the caller's place, for a small stack.
+    pub fn encode_into(&self, bytes: &mut [u8; Self::BYTES]) {
         let (body, crc) = bytes.split_at_mut(Self::BYTES - 4);
         let mut out = Put::new(body);
         out.u8(Self::VERSION);
@@ -154,7 +160,6 @@ impl Durable {
         times.iter().chain(&self.resets.at).for_each(|at| at.put(&mut out));
         let value = crc32(body);
         Put::new(crc).u32(value);
-        bytes
     }
 
     /// The record of `bytes`.

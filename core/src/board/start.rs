@@ -36,7 +36,10 @@ impl Board {
         (board, actions)
     }
 
-    fn blank(mut record: Durable, now: Instant) -> Self {
+    /// The first half of [`Board::start`], for a caller who has a place for the machine and little
+    /// stack: with `record`, and nothing done yet. [`Board::begin`] is the other half.
+    #[must_use]
+    pub fn blank(mut record: Durable, now: Instant) -> Self {
         let policy = record.settings.policy().unwrap_or_else(|_| {
             record.settings = Settings::DEFAULT;
             Settings::default_policy()
@@ -65,7 +68,8 @@ impl Board {
         }
     }
 
-    fn begin(&mut self, start: Start, actions: &mut Actions) {
+    /// The other half of [`Board::start`], once, before any event.
+    pub fn begin(&mut self, start: Start, actions: &mut Actions) {
         let (now, boot_grace) = (self.latest, self.record.settings.boot_grace);
         for at in self.record.resets.iter() {
             self.history.add_restart(at);

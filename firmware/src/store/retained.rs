@@ -43,7 +43,7 @@ impl<M: Memory, const N: usize> Retained<M, N> {
     pub fn read(&self, sequence: u32, bytes: &mut [u8; N]) -> bool {
         let put = |at: usize, word: u32| {
             if let Some(place) = bytes.chunks_exact_mut(4).nth(at) {
-                place.copy_from_slice(&word.to_le_bytes());
+                place.iter_mut().zip(word.to_le_bytes()).for_each(|(to, from)| *to = from);
             }
         };
         self.check(Self::place(sequence), put) == Some(sequence)

@@ -77,7 +77,7 @@ impl<F: NorFlash, const N: usize> Ring<F, N> {
         let Some((sequence, place)) = self.newest else { return false };
         let put = |at: usize, word: u32| {
             if let Some(to) = bytes.chunks_exact_mut(4).nth(at) {
-                to.copy_from_slice(&word.to_le_bytes());
+                to.iter_mut().zip(word.to_le_bytes()).for_each(|(to, from)| *to = from);
             }
         };
         self.check(place, put) == Some(sequence)

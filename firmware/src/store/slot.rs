@@ -1,5 +1,7 @@
 //! A record with what tells it from garbage, word by word.
 
+use giveover_core::bytes::Crc32;
+
 /// Bytes around a record: a mark of this layout, the sequence, its complement; behind it a CRC-32
 /// over all before.
 pub(super) const AROUND: usize = 16;
@@ -49,23 +51,21 @@ pub(super) fn word(bytes: &[u8]) -> u32 {
     bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
-/// CRC-32 (IEEE), bit by bit: a table would cost a sixteenth of the flash.
-struct Sum(u32);
+/// CRC-32 over words.
+struct Sum(Crc32);
 
 impl Sum {
     const fn new() -> Self {
-        Self(u32::MAX)
+        Self(Crc32::NEW)
     }
 
+    #[inline(never)]
     fn add(&mut self, word: u32) {
-        self.0 ^= word;
-        for _ in 0..32 {
-            self.0 = (self.0 >> 1) ^ (0xEDB8_8320 & (self.0 & 1).wrapping_neg());
-        }
+        word.to_le_bytes().iter().for_each(|byte| self.0.byte(*byte));
     }
 
     const fn value(&self) -> u32 {
-        !self.0
+        self.0.value()
     }
 }
 
