@@ -132,6 +132,7 @@ impl Board {
         }
         self.unsaved = !ok;
         if !ok {
+            self.saved = now;
             bump(&mut self.counters.store_failures);
             actions.push(Action::Note(Note::StoreFailed));
         }
@@ -257,6 +258,8 @@ impl Board {
     fn end_pulse(&mut self, now: Instant) {
         self.record.intent = false;
         self.dirty = true;
+        // A loop that was stuck came late to the end, and that must not shorten the distance.
+        self.not_before = self.not_before.max(now.after(self.record.settings.boot_grace));
         if self.jumper {
             self.enter(Stage::Disarmed { until: None });
         } else {

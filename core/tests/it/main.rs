@@ -10,6 +10,10 @@ mod script;
 mod steps;
 
 mod accounting;
+mod bench;
+mod board;
+mod board_record;
+mod board_walk;
 mod cycle;
 mod death;
 #[cfg(feature = "record")]
