@@ -223,6 +223,7 @@ fn main() -> ! {
     static mut ROOM: Room = Room::new();
     static mut PLACE: MaybeUninit<Firmware<'static, Evb>> = MaybeUninit::uninit();
     let firmware = Firmware::start(PLACE, ROOM, Evb::start());
+    firmware.begin();
     loop {
         firmware.step();
         chip::sleep_unless(|| !RECEIVE.is_empty());

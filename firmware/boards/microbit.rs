@@ -358,6 +358,7 @@ fn main() -> ! {
     static mut ROOM: Room = Room::new();
     static mut PLACE: MaybeUninit<Firmware<'static, Microbit>> = MaybeUninit::uninit();
     let firmware = Firmware::start(PLACE, ROOM, Microbit::start());
+    firmware.begin();
     loop {
         firmware.step();
         chip::sleep_unless(|| !RECEIVE.is_empty());

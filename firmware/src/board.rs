@@ -101,6 +101,7 @@ impl<'a, B: Board> Firmware<'a, B> {
     /// A board that has just started: from what it remembers, with both lines released.
     ///
     /// In steps that stand apart, because the stack is small: none is there while another is.
+    #[inline(never)]
     pub fn start<'p>(
         place: &'p mut MaybeUninit<Self>,
         room: &'a mut Room,
@@ -112,15 +113,16 @@ impl<'a, B: Board> Firmware<'a, B> {
         let machine = wake(kept.record, &mut room.machine);
         let log = blank(&mut room.log);
         let link = connect(&mut room.link, kept.key, board.device());
-        let (power_up, key, bites) = (kept.power_up, kept.key, kept.bites);
         let last = Some(kept.ever).filter(|ever| *ever > 0).map(Ticket);
-        let at = if power_up {
+        let at = if kept.power_up {
             line::Start::PowerUp { last }
         } else {
             line::Start::BoardReset { last }
         };
-        let firmware = place.write(Self::new(board, store, machine, log, link, key, at));
-        firmware.begin(power_up, bites);
+        let firmware = place.write(Self::new(board, store, machine, log, link, at));
+        firmware.key = kept.key;
+        firmware.power_up = kept.power_up;
+        firmware.bites = kept.bites;
         firmware
     }
 
@@ -131,7 +133,6 @@ impl<'a, B: Board> Firmware<'a, B> {
         machine: &'a mut Machine,
         log: &'a mut Log<NOTES>,
         link: &'a mut Link,
-        key: Option<Key>,
         start: line::Start,
     ) -> Self {
         let now = machine.latest();
@@ -150,7 +151,7 @@ impl<'a, B: Board> Firmware<'a, B> {
             rekey: false,
             power: Contact::new(board.host_power().unwrap_or(true), Contact::POWER),
             port: None,
-            key,
+            key: None,
             bites: 0,
             fresh: true,
             hellos: 0,
@@ -163,12 +164,11 @@ impl<'a, B: Board> Firmware<'a, B> {
         }
     }
 
-    /// What follows from how it started.
+    /// What follows from how it started; once, before the first step. It stands apart because the
+    /// stack is small.
     #[inline(never)]
-    fn begin(&mut self, power_up: bool, bites: u16) {
-        let now = self.began;
-        self.power_up = power_up;
-        self.bites = bites;
+    pub fn begin(&mut self) {
+        let (now, power_up) = (self.began, self.power_up);
         self.rekey = power_up && self.jumper.state();
         // Written at every start, so that its number and every nonce made of it are new.
         self.keep();

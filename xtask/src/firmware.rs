@@ -95,7 +95,7 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) const HEAD: &str =
-        "BOARD                  FLASH      OF     RAM      OF   STACK      OF\n";
+        "BOARD                  FLASH     L11   LIMIT     RAM   LIMIT   STACK   LIMIT\n";
 
     /// Builds an image and measures it.
     ///
@@ -115,12 +115,11 @@ impl Report {
 
     /// A line of the table.
     pub(crate) fn line(&self) -> String {
-        let (name, flash, ram, stack) = (self.board.name, self.flash, self.ram, self.stack.bytes);
-        let most = self.board.stack;
+        let (name, most) = (self.board.name, self.board.stack);
+        let (flash, ram, stack) = (self.flash, self.ram, self.stack.bytes);
+        let (wanted, granted, ram_limit) = (board::FLASH, self.board.flash, board::RAM);
         format!(
-            "{name:<20}{flash:>8}{FLASH:>8}{ram:>8}{RAM:>8}{stack:>8}{most:>8}\n",
-            FLASH = board::FLASH,
-            RAM = board::RAM
+            "{name:<20}{flash:>8}{wanted:>8}{granted:>8}{ram:>8}{ram_limit:>8}{stack:>8}{most:>8}\n"
         )
     }
 
@@ -135,7 +134,7 @@ impl Report {
     /// Which are not.
     pub(crate) fn judge(&self) -> Result<(), String> {
         let kept = [
-            ("flash", self.flash, board::FLASH),
+            ("flash", self.flash, self.board.flash),
             ("static RAM", self.ram, board::RAM),
             ("stack", self.stack.bytes, self.board.stack),
         ];
