@@ -35,13 +35,15 @@ const LONGEST_HOLD: u32 = TICK_HZ;
 const LINE: u32 = 1 << 0;
 const SECOND: u32 = 1 << 2;
 const LIGHT: u32 = 1 << 3;
-const JUMPER: u32 = 1 << 1;
+/// From the pin to 3.3 V; in QEMU nothing pulls a pin up, so open is low.
+const JUMPER: u32 = 1 << 4;
 
 const PORT_F: usize = 0x4002_5000;
 const LIGHT_DATA: Register = Register::at(PORT_F + 4 * LIGHT as usize);
 const JUMPER_DATA: Register = Register::at(PORT_F + 4 * JUMPER as usize);
 const DIRECTION: Register = Register::at(PORT_F + 0x400);
 const PULL_UP: Register = Register::at(PORT_F + 0x510);
+const PULL_DOWN: Register = Register::at(PORT_F + 0x514);
 const DIGITAL: Register = Register::at(PORT_F + 0x51C);
 
 const UART_DATA: Register = Register::at(0x4000_C000);
@@ -116,7 +118,8 @@ impl Evb {
 
         CLOCKS[1].set(1 << 0);
         CLOCKS[2].set(1 << 0 | 1 << 5);
-        PULL_UP.set(LINE | SECOND | JUMPER);
+        PULL_UP.set(LINE | SECOND);
+        PULL_DOWN.set(JUMPER);
         DIGITAL.set(LINE | SECOND | LIGHT | JUMPER);
         DIRECTION.set(LIGHT);
 
@@ -191,7 +194,7 @@ impl Board for Evb {
     }
 
     fn jumper(&mut self) -> bool {
-        JUMPER_DATA.read() == 0
+        JUMPER_DATA.read() != 0
     }
 
     fn host_power(&mut self) -> Option<bool> {

@@ -23,7 +23,7 @@ use crate::store::{Memory, Store};
 use crate::tick::Tick;
 
 /// How many notes a board remembers until the host has them.
-const NOTES: usize = 32;
+const NOTES: usize = 16;
 /// How often retained RAM is read back.
 const CHECK_EVERY: Span = Span::from_secs(1);
 
@@ -324,7 +324,8 @@ fn remember<M: Memory, F: NorFlash>(
     store: &mut Store<M, F, { Kept::BYTES }>,
     hint: Option<bool>,
 ) -> Begin {
-    let (kept, remembers) = Kept::find(store);
+    let mut kept = Kept::NEW;
+    let remembers = kept.find(store);
     // RAM that is whole was not without power; whether the host was, nobody knows.
     let alone = remembers && hint != Some(true);
     Begin {

@@ -46,38 +46,51 @@ impl Kept {
     /// The record of `bytes`; each part that cannot be read is none.
     #[must_use]
     #[inline(never)]
-    pub fn decode(bytes: &[u8; Self::BYTES]) -> Self {
+    pub fn decode(&mut self, bytes: &[u8; Self::BYTES]) {
         let machine = bytes.first_chunk().and_then(|machine| Durable::decode(machine).ok());
         let rest = bytes.get(Durable::BYTES..).unwrap_or_default();
         let secret = rest.first_chunk().map(|secret| Key::new(*secret));
         let rest = rest.get(Key::BYTES..).unwrap_or_default();
-        let [flags, low, high, ..] = *rest else { return Self { durable: machine, ..Self::NEW } };
-        Self {
-            durable: machine,
-            key: secret.filter(|_| flags & KEYED != 0),
-            bites: u16::from_le_bytes([low, high]),
+        self.durable = machine;
+        if let [flags, low, high, ..] = *rest {
+            self.key = secret.filter(|_| flags & KEYED != 0);
+            self.bites = u16::from_le_bytes([low, high]);
         }
     }
 
-    /// The record to go by, of those found: the newer, but never with a lower count of resets.
-    /// And whether there was one in RAM.
+    /// The record to go by, of those found: the one that knows of more resets, and the newer key.
+    /// Says whether there was one in RAM.
     #[inline(never)]
-    pub fn find<M: Memory, F: NorFlash>(store: &mut Store<M, F, { Self::BYTES }>) -> (Self, bool) {
-        let mut bytes = [0; Self::BYTES];
-        let ram = store.retained(&mut bytes);
-        let one = ram.map(|_| Self::decode(&bytes));
-        let flash = store.flash(&mut bytes);
-        let other = flash.map(|_| Self::decode(&bytes));
-        let kept = if ram >= flash { Self::settle(one, other) } else { Self::settle(other, one) };
-        (kept, ram.is_some())
+    pub fn find<M: Memory, F: NorFlash>(
+        &mut self,
+        store: &mut Store<M, F, { Self::BYTES }>,
+    ) -> bool {
+        let mut flash = Self::NEW;
+        let ram = self.read(|bytes| store.retained(bytes));
+        let newer = flash.read(|bytes| store.flash(bytes)) > ram;
+        self.settle(&flash, newer);
+        ram.is_some()
     }
 
-    fn settle(newer: Option<Self>, older: Option<Self>) -> Self {
-        let (newer, older) = (newer.unwrap_or(Self::NEW), older.unwrap_or(Self::NEW));
-        Self {
-            durable: Durable::settle(newer.durable, older.durable),
-            key: newer.key.or(older.key),
-            bites: newer.bites,
+    #[inline(never)]
+    fn read(&mut self, read: impl FnOnce(&mut [u8; Self::BYTES]) -> Option<u32>) -> Option<u32> {
+        let mut bytes = [0; Self::BYTES];
+        let sequence = read(&mut bytes)?;
+        self.decode(&bytes);
+        Some(sequence)
+    }
+
+    fn settle(&mut self, other: &Self, newer: bool) {
+        match (&mut self.durable, &other.durable) {
+            (Some(durable), Some(other)) => durable.settle_with(other),
+            (None, Some(other)) => self.durable = Some(*other),
+            (_, None) => {}
+        }
+        if newer {
+            self.key = other.key.or(self.key);
+            self.bites = other.bites;
+        } else {
+            self.key = self.key.or(other.key);
         }
     }
 }
@@ -108,23 +121,39 @@ mod tests {
             let mut bytes = [0xFF; Kept::BYTES];
             Kept::encode(&durable, key.as_ref(), 258, &mut bytes);
             let kept = Kept { durable: Some(durable), key, bites: 258 };
-            assert_eq!(Kept::decode(&bytes), kept);
+            let mut read = Kept::NEW;
+            read.decode(&bytes);
+            assert_eq!(read, kept);
         }
-        assert_eq!(Kept::decode(&[0; Kept::BYTES]), Kept::NEW);
+        let mut read = Kept { key: Some(Key::new([9; 16])), ..Kept::NEW };
+        read.decode(&[0; Kept::BYTES]);
+        assert_eq!(read, Kept::NEW);
     }
 
     /// The law is L5.
     #[test]
     fn where_the_places_disagree_the_higher_count_wins() {
-        let settle = |newer, older| {
-            let kept = Kept::settle(newer, older);
+        let settle = |ram: Option<Kept>, flash: Option<Kept>, newer| {
+            let mut kept = ram.unwrap_or(Kept::NEW);
+            kept.settle(&flash.unwrap_or(Kept::NEW), newer);
             (kept.durable.map(|durable| durable.ever), kept.key.is_some())
         };
         let key = Some(Key::new([1; 16]));
-        assert_eq!(settle(None, None), (None, false));
-        assert_eq!(settle(kept(1, 3, key), None), (Some(3), true));
-        assert_eq!(settle(kept(2, 4, key), kept(1, 3, None)), (Some(4), true));
-        assert_eq!(settle(kept(3, 3, None), kept(2, 4, key)), (Some(4), true));
-        assert_eq!(settle(kept(3, 5, key), kept(2, 4, None)), (Some(5), true));
+        assert_eq!(settle(None, None, false), (None, false));
+        assert_eq!(settle(kept(1, 3, key), None, false), (Some(3), true));
+        assert_eq!(settle(None, kept(1, 3, key), true), (Some(3), true));
+        assert_eq!(settle(kept(2, 4, key), kept(1, 3, None), false), (Some(4), true));
+        assert_eq!(settle(kept(3, 3, None), kept(2, 4, key), false), (Some(4), true));
+        assert_eq!(settle(kept(2, 5, None), kept(3, 4, key), true), (Some(5), true));
+    }
+
+    #[test]
+    fn the_newer_key_is_the_key() {
+        let (old, new) = (Some(Key::new([1; 16])), Some(Key::new([2; 16])));
+        for newer in [true, false] {
+            let mut kept = kept(1, 1, if newer { old } else { new }).expect("a record");
+            kept.settle(&self::kept(1, 1, if newer { new } else { old }).expect("another"), newer);
+            assert_eq!(kept.key, new);
+        }
     }
 }

@@ -20,19 +20,28 @@ pub(crate) const FLASH: u32 = 16 * 1024;
 /// The most its variables may take of RAM, in bytes (L11).
 pub(crate) const RAM: u32 = 4 * 1024;
 
-pub(crate) const BOARDS: [Board; 1] = [Board {
-    name: "lm3s6965evb",
-    target: "thumbv7m-none-eabi",
-    stack: 2048,
-    flash: 24 * 1024,
-    qemu: Some(Pins {
-        trace: "pl061_set_output",
-        // Port F; the other ports are not ours.
-        before: "device[13] setting output ",
-        line: "0",
-        second: "2",
-    }),
-}];
+pub(crate) const BOARDS: [Board; 2] = [
+    Board {
+        name: "lm3s6965evb",
+        target: "thumbv7m-none-eabi",
+        stack: 2048,
+        flash: 24 * 1024,
+        qemu: Some(Pins {
+            trace: "pl061_set_output",
+            // Port F; the other ports are not ours.
+            before: "device[13] setting output ",
+            line: "0",
+            second: "2",
+        }),
+    },
+    Board {
+        name: "microbit",
+        target: "thumbv6m-none-eabi",
+        stack: 1536,
+        flash: 28 * 1024,
+        qemu: None,
+    },
+];
 
 /// The board of that name.
 pub(crate) fn named(name: &str) -> Option<&'static Board> {

@@ -175,8 +175,8 @@ fn frame(image: &Image, function: &Function) -> Result<Frame, String> {
                     let by = by.ok_or_else(|| format!("sp moved by an unknown r{register}"))?;
                     frame.bytes += (by as i32).min(0).unsigned_abs();
                 }
-                // mov sp, r: back to the frame pointer and nowhere else
-                _ if one & 0xFF87 == 0x4685 && one >> 3 & 15 != 7 => {
+                // mov sp, r: back up from the frame pointer and nowhere else
+                _ if one & 0xFF87 == 0x4685 && !is_epilogue(image, at, one >> 3 & 15) => {
                     return Err(format!("sp set from r{} at {at:#x}", one >> 3 & 15));
                 }
                 // b<c>, b
@@ -201,6 +201,16 @@ fn frame(image: &Image, function: &Function) -> Result<Frame, String> {
         at += 4;
     }
     Ok(frame)
+}
+
+/// Whether a register from which `sp` is set at `at` is the frame pointer, or has just been made
+/// from it by `subs r, r7, #`.
+fn is_epilogue(image: &Image, at: u32, register: u32) -> bool {
+    let made = |back: u32| {
+        let before = image.half(at.wrapping_sub(2 * back)).map(u32::from);
+        before.is_some_and(|before| before & 0xFE3F == 0x1E38 | register)
+    };
+    register == 7 || (register < 8 && (1..=3).any(made))
 }
 
 fn wide(

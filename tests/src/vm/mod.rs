@@ -8,6 +8,7 @@
 //! emulator to the clock, so where the processor would sleep it does nothing and looks again.
 
 mod gdb;
+pub mod host;
 
 use std::collections::HashMap;
 use std::fs;
@@ -95,11 +96,8 @@ pub struct Vm {
     pub gdb: Gdb,
     serial: UnixStream,
     symbols: HashMap<String, u32>,
-    /// Where its code lies, and the code.
-    code: Vec<u8>,
     dir: TempDir,
     ticks: u64,
-    tick: u32,
     /// What the lines were at each tick where they changed: tick, reset line, second line.
     edges: Vec<(u64, bool, bool)>,
 }
@@ -115,8 +113,7 @@ impl Vm {
         let elf = fs::read(image(kind)).expect("an image");
         let symbols = symbols(&elf).expect("an ELF file");
         let awake = dir.path().join("image");
-        let code = unslept(elf);
-        fs::write(&awake, &code).expect("an image");
+        fs::write(&awake, unslept(elf)).expect("an image");
         let path = |name: &str| dir.path().join(name);
         let door = |name: &str| format!("unix:{},server=on,wait=off", path(name).display());
         let mut command = Command::new("qemu-system-arm");
@@ -137,10 +134,8 @@ impl Vm {
             gdb,
             serial,
             symbols,
-            code,
             dir,
             ticks: 0,
-            tick,
             edges: vec![(0, false, false)],
         };
         vm.gdb.go_on();
@@ -256,12 +251,6 @@ impl Vm {
     #[must_use]
     pub fn symbol(&self, name: &str) -> Option<u32> {
         self.symbols.get(name).copied()
-    }
-
-    /// How long the image is in which the processor does not sleep.
-    #[must_use]
-    pub fn image_len(&self) -> usize {
-        self.code.len()
     }
 
     fn look(&mut self) {

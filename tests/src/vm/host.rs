@@ -1,0 +1,156 @@
+//! A host beside an emulated board: it speaks the wire of the daemon, and feeds as told.
+
+use giveover_core::board::{Report, Settings, State, Verdict};
+use giveover_core::time::Span;
+use giveover_core::wire::{Ask, Decoder, FromBoard, HostEnd, Key, MAX_ENCODED, ToBoard};
+
+use super::Vm;
+
+/// What a board gets when it is paired here.
+pub const KEY: Key = Key::new([0x5A; Key::BYTES]);
+
+/// The shortest there is, so that a test takes the least time.
+pub const QUICK: Settings = Settings {
+    timeout: Span::from_secs(1),
+    boot_grace: Span::from_secs(2),
+    link_timeout: Span::from_secs(1),
+    pulse: Span::from_millis(250),
+    retry_count: 3,
+    retry_interval: Span::from_secs(3600),
+    ..Settings::DEFAULT
+};
+
+/// The host's end of the serial line.
+#[derive(Debug)]
+pub struct Host {
+    end: HostEnd,
+    decoder: Decoder,
+    challenge: u32,
+    /// What the board has said and nobody has taken yet.
+    heard: Vec<FromBoard>,
+}
+
+impl Host {
+    /// A host that has said hello with this nonce, and was answered.
+    ///
+    /// # Panics
+    /// The board does not answer.
+    pub fn connect(vm: &mut Vm, nonce: u64) -> Self {
+        let end = HostEnd::new(KEY, nonce);
+        let mut host = Self { end, decoder: Decoder::new(), challenge: 0, heard: vec![] };
+        let mut out = [0; MAX_ENCODED];
+        let length = host.end.hello(&mut out).expect("room");
+        vm.send(&out[..length]);
+        host.wait(vm, |frame| matches!(frame, FromBoard::Challenge { .. }));
+        host
+    }
+
+    /// Gives a new board the key, settings, and the wish to be guarded; it is fed once.
+    ///
+    /// # Panics
+    /// It refuses.
+    pub fn set_up(vm: &mut Vm, settings: Settings) -> Self {
+        let mut host = Self::connect(vm, 1);
+        host.say(vm, &ToBoard::Pair(KEY));
+        host.done(vm);
+        let mut host = Self::connect(vm, 2);
+        host.say(vm, &ToBoard::Configure(settings));
+        host.done(vm);
+        host.say(vm, &ToBoard::Arm);
+        host.done(vm);
+        // Nothing is guarded before the hold-off is over.
+        while host.status(vm).state == State::Cold {
+            vm.tick();
+        }
+        host.feed(vm);
+        host
+    }
+
+    /// Sends a frame.
+    ///
+    /// # Panics
+    /// It does not fit.
+    pub fn say(&mut self, vm: &mut Vm, frame: &ToBoard) {
+        vm.send(&self.sealed(frame));
+    }
+
+    /// A frame as it goes over the line.
+    ///
+    /// # Panics
+    /// It does not fit.
+    pub fn sealed(&mut self, frame: &ToBoard) -> Vec<u8> {
+        let mut out = [0; MAX_ENCODED];
+        let length = self.end.seal(frame, &mut out).expect("room").0;
+        out[..length].to_vec()
+    }
+
+    /// Feeds the board, and reads its answer.
+    pub fn feed(&mut self, vm: &mut Vm) -> Report {
+        let frame = ToBoard::Feed { answer: self.challenge, verdict: Verdict::Ok };
+        self.say(vm, &frame);
+        self.read_status(vm)
+    }
+
+    /// Feeds it four times a time-out for so many milliseconds.
+    pub fn feed_for(&mut self, vm: &mut Vm, settings: Settings, ms: u64) {
+        let quarter = u64::from(settings.timeout.as_millis()) / 4;
+        let end = vm.now() + ms;
+        while vm.now() < end {
+            let next = vm.now() + quarter;
+            self.feed(vm);
+            while vm.now() < next {
+                vm.tick();
+            }
+        }
+    }
+
+    /// How the board stands.
+    pub fn status(&mut self, vm: &mut Vm) -> Report {
+        self.say(vm, &ToBoard::Ask(Ask::Status));
+        self.read_status(vm)
+    }
+
+    /// Waits for an answer that says that it was done.
+    ///
+    /// # Panics
+    /// It was refused, or there is none.
+    pub fn done(&mut self, vm: &mut Vm) {
+        let answer = self.wait(vm, |frame| matches!(frame, FromBoard::Answer { .. }));
+        assert!(matches!(answer, FromBoard::Answer { refusal: None, .. }), "{answer:?}");
+    }
+
+    /// Waits for a frame of a kind.
+    ///
+    /// # Panics
+    /// None comes within two seconds of the board.
+    pub fn wait(&mut self, vm: &mut Vm, wanted: impl Fn(&FromBoard) -> bool) -> FromBoard {
+        for _ in 0..200 {
+            self.hear(vm);
+            if let Some(at) = self.heard.iter().position(&wanted) {
+                return self.heard.drain(..=at).next_back().expect("the frame");
+            }
+            vm.tick();
+        }
+        panic!("no answer; heard {:?}", self.heard);
+    }
+
+    fn read_status(&mut self, vm: &mut Vm) -> Report {
+        let status = self.wait(vm, |frame| matches!(frame, FromBoard::Status { .. }));
+        let FromBoard::Status { report, .. } = status else { unreachable!("a status") };
+        report
+    }
+
+    fn hear(&mut self, vm: &mut Vm) {
+        for byte in vm.received() {
+            let Some(Ok(raw)) = self.decoder.push(byte) else { continue };
+            let Ok(frame) = self.end.open(&raw) else { continue };
+            match frame {
+                FromBoard::Challenge { challenge, .. } | FromBoard::Status { challenge, .. } => {
+                    self.challenge = challenge;
+                }
+                _ => {}
+            }
+            self.heard.push(frame);
+        }
+    }
+}
