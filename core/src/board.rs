@@ -22,7 +22,6 @@ mod words;
 
 use crate::failure::Failure;
 use crate::history::History;
-use crate::policy::Policy;
 use crate::time::{Instant, Span};
 
 pub use durable::{Durable, DurableError, Newest, Resets};
@@ -53,7 +52,6 @@ const MOST_RESETS: usize = Settings::MOST_RESETS as usize;
 pub struct Board {
     /// What is durable; `powered`, `guarding`, `held` and `resets` are filled in when asked for.
     record: Durable,
-    policy: Policy,
     history: History<[Failure; 2], [Instant; MOST_RESETS]>,
     stage: Stage,
     jumper: bool,

@@ -257,10 +257,12 @@ impl<'a, B: Board> Firmware<'a, B> {
 
     #[inline(never)]
     fn go_on(&mut self, event: Option<Event>, to: u32, now: Instant) {
-        let mut next = event;
+        let (mut next, mut now) = (event, now);
         while let Some(event) = next {
             let actions = self.machine.handle(event, now);
             next = self.carry_out(actions.as_slice(), to, now);
+            // A page of flash is erased for longer than a tick: a pulse begins when it begins.
+            now = self.tick.look(self.board.now());
         }
     }
 

@@ -156,8 +156,12 @@ impl Durable {
         out.u8(0);
         let never = Instant::from_millis(0);
         let newest = self.newest.map_or(never, |newest| newest.at);
-        let times = [self.powered, self.proven.unwrap_or(never), newest];
-        times.iter().chain(&self.resets.at).for_each(|at| at.put(&mut out));
+        out.instant(self.powered);
+        out.instant(self.proven.unwrap_or(never));
+        out.instant(newest);
+        for at in self.resets.at {
+            out.instant(at);
+        }
         let value = crc32(body);
         Put::new(crc).u32(value);
     }
@@ -180,23 +184,23 @@ impl Durable {
 
     fn read(body: &[u8]) -> Option<Self> {
         let mut from = Take::new(body);
-        let [_, flags, count, _] = from.array()?;
+        let [_, flags, count, _] = from.array();
         let set = |bit| flags & bit != 0;
         if flags >> 6 != 0 || count > Settings::MOST_RESETS {
             return None;
         }
-        let (number, ever) = (from.u32()?, from.u32()?);
+        let (number, ever) = (from.u32(), from.u32());
         let (why, held) = (Why::take(&mut from)?, Why::take(&mut from)?);
         let settings = Settings::take(&mut from)?;
-        settings.policy().ok()?;
-        from.u8()?;
-        let powered = Instant::take(&mut from)?;
-        let (proven, at) = (Instant::take(&mut from)?, Instant::take(&mut from)?);
+        settings.check().ok()?;
+        from.u8();
+        let powered = from.instant();
+        let (proven, at) = (from.instant(), from.instant());
         let mut resets = Resets { count, ..Resets::NONE };
         for slot in &mut resets.at {
-            *slot = Instant::take(&mut from)?;
+            *slot = from.instant();
         }
-        Some(Self {
+        from.end(Self {
             number,
             powered,
             armed: set(ARMED),

@@ -198,7 +198,7 @@ impl Board {
     pub(super) fn fail(&mut self, why: Why, weight: Weight, now: Instant, actions: &mut Actions) {
         self.age(now);
         self.history.add_failure(now, weight, Cause::new(Phase::Silence, 0));
-        match decide(&self.policy, &self.history) {
+        match self.decision() {
             Decision::Nothing => {}
             Decision::Restart if now < self.not_before => {
                 // Decided once the distance is kept; a good feed before calls it off.
@@ -208,6 +208,11 @@ impl Board {
             Decision::Restart => self.intend(why, now, actions),
             _ => self.give_over(why, now, actions),
         }
+    }
+
+    /// What the history calls for.
+    pub(super) fn decision(&self) -> Decision {
+        decide(&self.record.settings.known_policy(), &self.history)
     }
 
     /// A pulse is decided: it is charged, and written down before the line moves.

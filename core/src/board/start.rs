@@ -40,15 +40,13 @@ impl Board {
     /// stack: with `record`, and nothing done yet. [`Board::begin`] is the other half.
     #[must_use]
     pub fn blank(mut record: Durable, now: Instant) -> Self {
-        let policy = record.settings.policy().unwrap_or_else(|_| {
-            record.settings = Settings::DEFAULT;
-            Settings::default_policy()
-        });
+        if record.settings.check().is_err() {
+            record.settings = Settings::DEFAULT; // no store of ours keeps such a record
+        }
         let now = now.max(record.powered);
         let blank = [Instant::from_millis(0); MOST_RESETS];
         Self {
             record,
-            policy,
             history: History::new([Failure::BLANK; 2], blank, blank),
             stage: Stage::Waiting,
             jumper: false,

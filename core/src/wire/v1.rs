@@ -229,7 +229,7 @@ impl ToBoard {
                 out.u32(*answer);
                 out.u8(verdict.number());
             }
-            Self::Disarm { span } | Self::Grace { span } => span.put(out),
+            Self::Disarm { span } | Self::Grace { span } => out.span(*span),
             Self::End(end) => out.u8(end.number()),
             Self::Configure(settings) => settings.put(out),
             Self::Reset(why) => why.put(out),
@@ -237,7 +237,7 @@ impl ToBoard {
             Self::Pair(key) => out.bytes(key.bytes()),
             Self::Shadow { service, at, event } => {
                 out.u8(*service);
-                at.put(out);
+                out.instant(*at);
                 out.bytes(event.as_slice());
             }
         }
@@ -246,29 +246,29 @@ impl ToBoard {
     pub(super) fn take(kind: u8, payload: &[u8]) -> Option<Self> {
         let mut from = Take::new(payload);
         let frame = match kind {
-            0x01 => Self::Hello { nonce: from.u64()? },
-            0x02 => Self::Ask(match from.u8()? {
+            0x01 => Self::Hello { nonce: from.u64() },
+            0x02 => Self::Ask(match from.u8() {
                 0 => Ask::Status,
                 1 => Ask::Counters,
                 2 => Ask::About,
                 3 => Ask::Settings,
                 _ => return None,
             }),
-            0x03 => Self::Feed { answer: from.u32()?, verdict: Verdict::of(from.u8()?)? },
+            0x03 => Self::Feed { answer: from.u32(), verdict: Verdict::of(from.u8())? },
             0x04 => Self::Arm,
-            0x05 => Self::Disarm { span: Span::take(&mut from)? },
-            0x06 => Self::Grace { span: Span::take(&mut from)? },
-            0x07 => Self::End(End::of(from.u8()?)?),
+            0x05 => Self::Disarm { span: from.span() },
+            0x06 => Self::Grace { span: from.span() },
+            0x07 => Self::End(End::of(from.u8())?),
             0x08 => Self::Configure(Settings::take(&mut from)?),
             0x09 => Self::Confirm,
             0x0A => Self::Reset(Why::take(&mut from).filter(|why| why.can_be_asked())?),
-            0x0B => Self::ReadLog { from: from.u32()? },
-            0x0C => Self::FlushLog { through: from.u32()? },
+            0x0B => Self::ReadLog { from: from.u32() },
+            0x0C => Self::FlushLog { through: from.u32() },
             0x0D => Self::Clear,
-            0x0E => Self::Pair(Key::new(from.array()?)),
+            0x0E => Self::Pair(Key::new(from.array())),
             0x0F => Self::Shadow {
-                service: from.u8()?,
-                at: Instant::take(&mut from)?,
+                service: from.u8(),
+                at: from.instant(),
                 event: EventBytes::take(&mut from)?,
             },
             _ => return None,
@@ -326,19 +326,19 @@ impl FromBoard {
         let mut from = Take::new(payload);
         let frame = match kind {
             0x41 => {
-                let (device, nonce) = (from.u64()?, from.u64()?);
-                let (has_key, id) = (from.bool()?, KeyId(from.u16()?));
+                let (device, nonce) = (from.u64(), from.u64());
+                let (has_key, id) = (from.bool(), KeyId(from.u16()));
                 let key = if has_key { Some(id) } else { None };
-                Self::Challenge { device, nonce, key, challenge: from.u32()? }
+                Self::Challenge { device, nonce, key, challenge: from.u32() }
             }
             0x42 => Self::Status {
-                challenge: from.u32()?,
+                challenge: from.u32(),
                 lines: Lines::take(&mut from)?,
                 report: Report::take(&mut from)?,
             },
             0x43 => {
-                let to = from.u32()?;
-                let refusal = match from.u8()? {
+                let to = from.u32();
+                let refusal = match from.u8() {
                     0 => None,
                     number => Some(Refusal::of(number)?),
                 };
@@ -351,7 +351,7 @@ impl FromBoard {
             },
             0x46 => Self::About(About::take(&mut from)?),
             0x47 => Self::Log(Entry::take(&mut from)?),
-            0x48 => Self::LogEnd { lost: from.u32()? },
+            0x48 => Self::LogEnd { lost: from.u32() },
             _ => return None,
         };
         from.end(frame)
@@ -369,7 +369,7 @@ impl Layout for Lines {
     }
 
     fn take(from: &mut Take<'_>) -> Option<Self> {
-        let bits = from.u8()?;
+        let bits = from.u8();
         let reset_high = match bits & 6 {
             0 => None,
             2 => Some(false),
@@ -385,7 +385,7 @@ impl Layout for About {
     fn put(&self, out: &mut Put<'_>) {
         out.bytes(&self.board);
         out.bytes(&self.version);
-        self.up.put(out);
+        out.instant(self.up);
         out.u8(u8::from(self.power_up));
         out.u32(self.bites);
         out.u16(self.store_used);
@@ -394,13 +394,13 @@ impl Layout for About {
 
     fn take(from: &mut Take<'_>) -> Option<Self> {
         Some(Self {
-            board: from.array()?,
-            version: from.array()?,
-            up: Instant::take(from)?,
-            power_up: from.bool()?,
-            bites: from.u32()?,
-            store_used: from.u16()?,
-            store_size: from.u16()?,
+            board: from.array(),
+            version: from.array(),
+            up: from.instant(),
+            power_up: from.bool(),
+            bites: from.u32(),
+            store_used: from.u16(),
+            store_size: from.u16(),
         })
     }
 }

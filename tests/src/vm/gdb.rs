@@ -18,7 +18,10 @@ impl Gdb {
     pub fn connect(path: &Path) -> Self {
         let stream = wait_for("the debugger's door", || UnixStream::connect(path).ok());
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-        Self { stream, read: Vec::new() }
+        let mut gdb = Self { stream, read: Vec::new() };
+        // Registers can be named only by who has asked which there are.
+        gdb.ask("qXfer:features:read:target.xml:0,ffb");
+        gdb
     }
 
     /// Says something and gives the answer.
