@@ -222,10 +222,18 @@ impl Durable {
     /// the newer. Time goes on from the later of both.
     #[must_use]
     pub fn settle(one: Option<Self>, other: Option<Self>) -> Option<Self> {
-        let (Some(one), Some(other)) = (&one, &other) else { return one.or(other) };
-        let rank = |record: &Self| (record.ever, record.number);
-        let (wins, loses) = if rank(one) >= rank(other) { (one, other) } else { (other, one) };
-        Some(Self { powered: wins.powered.max(loses.powered), ..*wins })
+        let (Some(mut one), Some(other)) = (one, other) else { return one.or(other) };
+        one.settle_with(&other);
+        Some(one)
+    }
+
+    /// The same in place, for a small stack: this record becomes the one to go by.
+    pub fn settle_with(&mut self, other: &Self) {
+        let powered = self.powered.max(other.powered);
+        if (self.ever, self.number) < (other.ever, other.number) {
+            *self = *other;
+        }
+        self.powered = powered;
     }
 
     /// The ticket of a pulse that nobody saw the end of.
