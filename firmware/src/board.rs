@@ -5,7 +5,6 @@ mod answer;
 use core::mem::MaybeUninit;
 
 use embedded_hal::digital::OutputPin;
-use embedded_storage::nor_flash::NorFlash;
 use giveover_core::board::{
     Action, Actions, Board as Machine, Durable, Event, Log, Settings, Start,
 };
@@ -19,7 +18,7 @@ use crate::kept::Kept;
 use crate::light;
 use crate::line::{self, ResetLine, Timing};
 use crate::link::Link;
-use crate::store::{Memory, Store};
+use crate::store::Store;
 use crate::tick::Tick;
 
 /// How many notes a board remembers until the host has them.
@@ -88,15 +87,6 @@ pub struct Firmware<'a, B: Board> {
 /// The store of a board.
 type StoreOf<B> = Store<<B as Board>::Memory, <B as Board>::Flash, { Kept::BYTES }>;
 
-/// How a board begins.
-struct Begin {
-    record: Durable,
-    key: Option<Key>,
-    power_up: bool,
-    bites: u16,
-    ever: u32,
-}
-
 impl<'a, B: Board> Firmware<'a, B> {
     /// A board that has just started: from what it remembers, with both lines released.
     ///
@@ -109,20 +99,21 @@ impl<'a, B: Board> Firmware<'a, B> {
     ) -> &'p mut Self {
         let (memory, flash) = board.store();
         let mut store = Store::open(memory, flash);
-        let kept = remember(&mut store, board.was_powered_up());
-        let machine = wake(kept.record, &mut room.machine);
+        let mut kept = Kept::NEW;
+        let remembers = kept.find(&mut store);
+        // RAM that is whole was not without power; whether the host was, nobody knows.
+        let power_up = !remembers || board.was_powered_up() == Some(true);
+        let machine = wake(&kept.durable, &mut room.machine);
         let log = blank(&mut room.log);
         let link = connect(&mut room.link, kept.key, board.device());
-        let last = Some(kept.ever).filter(|ever| *ever > 0).map(Ticket);
-        let at = if kept.power_up {
-            line::Start::PowerUp { last }
-        } else {
-            line::Start::BoardReset { last }
-        };
+        let ever = kept.durable.as_ref().map_or(0, |durable| durable.ever);
+        let last = Some(ever).filter(|ever| *ever > 0).map(Ticket);
+        let at =
+            if power_up { line::Start::PowerUp { last } } else { line::Start::BoardReset { last } };
         let firmware = place.write(Self::new(board, store, machine, log, link, at));
         firmware.key = kept.key;
-        firmware.power_up = kept.power_up;
-        firmware.bites = kept.bites;
+        firmware.power_up = power_up;
+        firmware.bites = if power_up { 0 } else { kept.bites.saturating_add(1) };
         firmware
     }
 
@@ -320,29 +311,10 @@ impl<'a, B: Board> Firmware<'a, B> {
     }
 }
 
-/// What the store has kept, and how the board has started.
 #[inline(never)]
-fn remember<M: Memory, F: NorFlash>(
-    store: &mut Store<M, F, { Kept::BYTES }>,
-    hint: Option<bool>,
-) -> Begin {
-    let mut kept = Kept::NEW;
-    let remembers = kept.find(store);
-    // RAM that is whole was not without power; whether the host was, nobody knows.
-    let alone = remembers && hint != Some(true);
-    Begin {
-        ever: kept.durable.as_ref().map_or(0, |durable| durable.ever),
-        record: kept.durable.unwrap_or(Durable::NEW),
-        key: kept.key,
-        power_up: !alone,
-        bites: if alone { kept.bites.saturating_add(1) } else { 0 },
-    }
-}
-
-#[inline(never)]
-fn wake(record: Durable, room: &mut MaybeUninit<Machine>) -> &mut Machine {
-    let now = record.powered;
-    room.write(Machine::blank(record, now))
+fn wake<'a>(record: &Option<Durable>, room: &'a mut MaybeUninit<Machine>) -> &'a mut Machine {
+    let record = record.as_ref().unwrap_or(&Durable::NEW);
+    room.write(Machine::blank(*record, record.powered))
 }
 
 #[inline(never)]

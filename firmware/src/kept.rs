@@ -44,14 +44,12 @@ impl Kept {
     }
 
     /// The record of `bytes`; each part that cannot be read is none.
-    #[must_use]
     #[inline(never)]
     pub fn decode(&mut self, bytes: &[u8; Self::BYTES]) {
-        let machine = bytes.first_chunk().and_then(|machine| Durable::decode(machine).ok());
+        self.durable = bytes.first_chunk().and_then(|machine| Durable::decode(machine).ok());
         let rest = bytes.get(Durable::BYTES..).unwrap_or_default();
         let secret = rest.first_chunk().map(|secret| Key::new(*secret));
         let rest = rest.get(Key::BYTES..).unwrap_or_default();
-        self.durable = machine;
         if let [flags, low, high, ..] = *rest {
             self.key = secret.filter(|_| flags & KEYED != 0);
             self.bites = u16::from_le_bytes([low, high]);
