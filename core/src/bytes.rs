@@ -20,6 +20,7 @@ impl<'a> Put<'a> {
     }
 
     /// Appends one byte.
+    #[inline(never)]
     pub fn u8(&mut self, value: u8) {
         match core::mem::take(&mut self.left).split_first_mut() {
             Some((first, rest)) => {
@@ -32,31 +33,37 @@ impl<'a> Put<'a> {
     }
 
     /// Appends two bytes.
+    #[inline(never)]
     pub fn u16(&mut self, value: u16) {
         self.bytes(&value.to_le_bytes());
     }
 
     /// Appends four bytes.
+    #[inline(never)]
     pub fn u32(&mut self, value: u32) {
         self.bytes(&value.to_le_bytes());
     }
 
     /// Appends eight bytes.
+    #[inline(never)]
     pub fn u64(&mut self, value: u64) {
         self.bytes(&value.to_le_bytes());
     }
 
     /// Appends a span's four bytes.
+    #[inline(never)]
     pub fn span(&mut self, value: Span) {
         self.u32(value.as_millis());
     }
 
     /// Appends an instant's eight bytes.
+    #[inline(never)]
     pub fn instant(&mut self, value: Instant) {
         self.u64(value.as_millis());
     }
 
     /// Appends `bytes` as they are.
+    #[inline(never)]
     pub fn bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.u8(*byte);
@@ -88,6 +95,7 @@ impl<'a> Take<'a> {
     }
 
     /// The next byte.
+    #[inline(never)]
     pub fn u8(&mut self) -> u8 {
         match self.left.split_first() {
             Some((first, rest)) => {
@@ -102,6 +110,7 @@ impl<'a> Take<'a> {
     }
 
     /// The next `N` bytes.
+    #[inline(never)]
     pub fn array<const N: usize>(&mut self) -> [u8; N] {
         let mut bytes = [0; N];
         for byte in &mut bytes {
@@ -111,6 +120,7 @@ impl<'a> Take<'a> {
     }
 
     /// The next byte, which must be 0 or 1.
+    #[inline(never)]
     pub fn bool(&mut self) -> bool {
         let byte = self.u8();
         self.wrong |= byte > 1;
@@ -118,26 +128,31 @@ impl<'a> Take<'a> {
     }
 
     /// The next two bytes.
+    #[inline(never)]
     pub fn u16(&mut self) -> u16 {
         u16::from_le_bytes(self.array())
     }
 
     /// The next four bytes.
+    #[inline(never)]
     pub fn u32(&mut self) -> u32 {
         u32::from_le_bytes(self.array())
     }
 
     /// The next eight bytes.
+    #[inline(never)]
     pub fn u64(&mut self) -> u64 {
         u64::from_le_bytes(self.array())
     }
 
     /// The next four bytes as a span.
+    #[inline(never)]
     pub fn span(&mut self) -> Span {
         Span::from_millis(self.u32())
     }
 
     /// The next eight bytes as an instant.
+    #[inline(never)]
     pub fn instant(&mut self) -> Instant {
         Instant::from_millis(self.u64())
     }
