@@ -17,7 +17,7 @@ fn fed_in_time_the_lines_do_not_move() {
     let mut vm = Vm::start(LM3S6965EVB);
     let mut host = Host::set_up(&mut vm, QUICK);
     host.feed_for(&mut vm, QUICK, 60_000);
-    let report = host.feed(&mut vm);
+    let report = host.status(&mut vm);
     assert_eq!((report.state, report.resets_ever), (State::Armed, 0));
     assert_eq!((vm.pulses(), edges(&vm), vm.lines()), (vec![], 0, (false, false)));
 }
@@ -29,6 +29,7 @@ fn silence_gives_exactly_one_pulse_and_a_spent_budget_is_held() {
     }
     let mut vm = Vm::start(LM3S6965EVB);
     let mut host = Host::set_up(&mut vm, QUICK);
+    host.feed_for(&mut vm, QUICK, 500);
     let before = vm.now();
     host.feed(&mut vm);
     let after = vm.now();
@@ -66,7 +67,6 @@ fn a_board_whose_loop_is_stuck_is_reset_by_its_own_watchdog_and_forgets_nothing(
     // One reset, so that there is something to forget; then the host is back.
     vm.run(1_500);
     assert_eq!(vm.pulses().len(), 1);
-    host.feed(&mut vm);
     let report = host.feed(&mut vm);
     assert_eq!((report.state, report.resets_ever), (State::Armed, 1));
     vm.get_stuck();
