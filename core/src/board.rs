@@ -178,6 +178,15 @@ impl Board {
         }
     }
 
+    /// The same without a copy, for a small stack.
+    pub fn record(&mut self) -> &Durable {
+        self.record.powered = self.latest;
+        self.record.guarding = self.stage.is_guarding();
+        self.record.held = self.stage.held();
+        self.record.resets = Resets::of(self.history.restart_times());
+        &self.record
+    }
+
     /// How it stands at `now`, for the host's screen.
     #[must_use]
     pub fn report(&self, now: Instant) -> Report {

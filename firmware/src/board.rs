@@ -292,15 +292,10 @@ impl<'a, B: Board> Firmware<'a, B> {
     #[inline(never)]
     fn keep(&mut self) -> (u32, bool) {
         let mut bytes = [0; Kept::BYTES];
-        let number = self.encode(&mut bytes);
+        let durable = self.machine.record();
+        let number = durable.number;
+        Kept::encode(durable, self.key.as_ref(), self.bites, &mut bytes);
         (number, self.store.write(&bytes).is_ok())
-    }
-
-    #[inline(never)]
-    fn encode(&self, bytes: &mut [u8; Kept::BYTES]) -> u32 {
-        let durable = self.machine.durable();
-        Kept::encode(&durable, self.key.as_ref(), self.bites, bytes);
-        durable.number
     }
 
     fn second_to(&mut self, on: bool) {

@@ -150,7 +150,8 @@ fn frame(image: &Image, function: &Function) -> Result<Frame, String> {
     // What registers were last loaded with from data beside the code, and their lower halves.
     let mut loaded = [None; 8];
     let mut halves = [0_u32; 16];
-    let outside = |to: u32| to < function.from || to >= function.to;
+    // The first instruction is outside too: a function that goes there calls itself.
+    let outside = |to: u32| to <= function.from || to >= function.to;
     while at < function.to {
         if !image.is_code(at) {
             at += 2;
@@ -228,8 +229,8 @@ fn wide(
             let (i1, i2) = (1 ^ (two >> 13 & 1) ^ s, 1 ^ (two >> 11 & 1) ^ s);
             let offset = s << 24 | i1 << 23 | i2 << 22 | (one & 0x3FF) << 12 | (two & 0x7FF) << 1;
             let to = at.wrapping_add(4).wrapping_add(sign(offset, 25));
-            let link = two >> 14 & 1 == 1;
-            frame.calls.extend((link || outside(to)).then_some(to));
+            // Where a branch does not reach, Cortex-M0 has `bl` within a function too.
+            frame.calls.extend(outside(to).then_some(to));
         }
         // b<c>.w
         _ if one >> 11 == 0b11110 && two >> 12 & 0b1101 == 0b1000 && one >> 6 & 15 < 14 => {

@@ -32,32 +32,28 @@ impl<B: Board> Firmware<'_, B> {
     pub(super) fn see_to_host(&mut self, now: Instant) {
         let mut left = Link::AT_ONCE;
         while let Some(heard) = self.link.hear(self.board.serial(), &mut left) {
-            if let Heard::Frame(opened) = heard {
-                self.take(opened, now);
+            let Heard::Frame(opened) = heard else { continue };
+            // The machine is told from here, because the stack is small.
+            let event = self.take(&opened, now);
+            let fed = matches!(event, Some(Event::Feed { .. }));
+            self.go_on(event, opened.counter, now);
+            if fed {
+                self.tell_host(Ask::Status, now);
             }
         }
     }
 
+    /// Answers what the machine has nothing to do with; the rest is an event.
     #[inline(never)]
-    fn take(&mut self, opened: Opened, now: Instant) {
+    fn take(&mut self, opened: &Opened, now: Instant) -> Option<Event> {
         self.fresh |= opened.fresh;
         let to = opened.counter;
         let request = match opened.frame {
-            ToBoard::Hello { nonce } => return self.greet(nonce),
-            ToBoard::Ask(ask) => return self.tell_host(ask, now),
             ToBoard::Feed { answer, verdict } => {
                 let right = self.link.end().answers(answer);
                 let fresh = core::mem::take(&mut self.fresh);
-                self.tell(Event::Feed { fresh, right, verdict }, to, now);
-                return self.tell_host(Ask::Status, now);
+                return Some(Event::Feed { fresh, right, verdict });
             }
-            ToBoard::ReadLog { from } => return self.read_log(from),
-            ToBoard::FlushLog { through } => {
-                self.log.flush(through);
-                return self.answer(to, None);
-            }
-            ToBoard::Pair(key) => return self.pair(key),
-            ToBoard::Shadow { .. } => return self.answer(to, Some(Refusal::Unsupported)),
             ToBoard::Arm => Request::Arm,
             ToBoard::Disarm { span } => Request::Disarm(span),
             ToBoard::Grace { span } => Request::Grace(span),
@@ -66,8 +62,33 @@ impl<B: Board> Firmware<'_, B> {
             ToBoard::Confirm => Request::Confirm,
             ToBoard::Reset(why) => Request::Reset(why),
             ToBoard::Clear => Request::Clear,
+            ToBoard::Hello { nonce } => {
+                self.greet(nonce);
+                return None;
+            }
+            ToBoard::Ask(ask) => {
+                self.tell_host(ask, now);
+                return None;
+            }
+            ToBoard::ReadLog { from } => {
+                self.read_log(from);
+                return None;
+            }
+            ToBoard::FlushLog { through } => {
+                self.log.flush(through);
+                self.answer(to, None);
+                return None;
+            }
+            ToBoard::Pair(key) => {
+                self.pair(key);
+                return None;
+            }
+            ToBoard::Shadow { .. } => {
+                self.answer(to, Some(Refusal::Unsupported));
+                return None;
+            }
         };
-        self.tell(Event::Host(request), to, now);
+        Some(Event::Host(request))
     }
 
     #[inline(never)]
