@@ -32,6 +32,7 @@ pub struct Room {
     machine: MaybeUninit<Machine>,
     log: MaybeUninit<Log<NOTES>>,
     link: MaybeUninit<Link>,
+    kept: MaybeUninit<Kept>,
 }
 
 impl Room {
@@ -39,7 +40,7 @@ impl Room {
     #[must_use]
     pub const fn new() -> Self {
         let (machine, log) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        Self { machine, log, link: MaybeUninit::uninit() }
+        Self { machine, log, link: MaybeUninit::uninit(), kept: MaybeUninit::uninit() }
     }
 }
 
@@ -84,6 +85,9 @@ pub struct Firmware<'a, B: Board> {
     check: Instant,
 }
 
+/// What is in a [`Room`].
+type Rooms<'a> = (&'a mut Machine, &'a mut Log<NOTES>, &'a mut Link);
+
 /// The store of a board.
 type StoreOf<B> = Store<<B as Board>::Memory, <B as Board>::Flash, { Kept::BYTES }>;
 
@@ -99,31 +103,41 @@ impl<'a, B: Board> Firmware<'a, B> {
     ) -> &'p mut Self {
         let (memory, flash) = board.store();
         let mut store = Store::open(memory, flash);
-        let mut kept = Kept::NEW;
+        let kept = room.kept.write(Kept::NEW);
         let remembers = kept.find(&mut store);
         // RAM that is whole was not without power; whether the host was, nobody knows.
         let power_up = !remembers || board.was_powered_up() == Some(true);
         let machine = wake(&kept.durable, &mut room.machine);
         let log = blank(&mut room.log);
         let link = connect(&mut room.link, kept.key, board.device());
-        let ever = kept.durable.as_ref().map_or(0, |durable| durable.ever);
-        let last = Some(ever).filter(|ever| *ever > 0).map(Ticket);
-        let at =
-            if power_up { line::Start::PowerUp { last } } else { line::Start::BoardReset { last } };
-        let firmware = place.write(Self::new(board, store, machine, log, link, at));
+        let firmware = Self::put(place, board, store, (machine, log, link), kept, power_up);
         firmware.key = kept.key;
         firmware.power_up = power_up;
         firmware.bites = if power_up { 0 } else { kept.bites.saturating_add(1) };
         firmware
     }
 
+    #[inline(never)]
+    fn put<'p>(
+        place: &'p mut MaybeUninit<Self>,
+        board: B,
+        store: StoreOf<B>,
+        rooms: Rooms<'a>,
+        kept: &Kept,
+        power_up: bool,
+    ) -> &'p mut Self {
+        let ever = kept.durable.as_ref().map_or(0, |durable| durable.ever);
+        let last = Some(ever).filter(|ever| *ever > 0).map(Ticket);
+        let start =
+            if power_up { line::Start::PowerUp { last } } else { line::Start::BoardReset { last } };
+        place.write(Self::new(board, store, rooms, start))
+    }
+
     #[inline(always)]
     fn new(
         mut board: B,
         store: StoreOf<B>,
-        machine: &'a mut Machine,
-        log: &'a mut Log<NOTES>,
-        link: &'a mut Link,
+        (machine, log, link): Rooms<'a>,
         start: line::Start,
     ) -> Self {
         let now = machine.latest();
@@ -164,10 +178,7 @@ impl<'a, B: Board> Firmware<'a, B> {
         // Written at every start, so that its number and every nonce made of it are new.
         self.keep();
         self.started = self.store.sequence();
-        let mut actions = Actions::default();
-        let start = if power_up { Start::PowerUp } else { Start::BoardReset };
-        self.machine.begin(start, &mut actions);
-        let next = self.carry_out(actions.as_slice(), 0, now);
+        let next = self.do_first(power_up, now);
         self.go_on(next, 0, now);
         if self.jumper.state() {
             self.tell(Event::Jumper(true), 0, now);
@@ -175,6 +186,14 @@ impl<'a, B: Board> Firmware<'a, B> {
         if !self.power.state() {
             self.tell(Event::HostPower(false), 0, now);
         }
+    }
+
+    #[inline(never)]
+    fn do_first(&mut self, power_up: bool, now: Instant) -> Option<Event> {
+        let mut actions = Actions::default();
+        let start = if power_up { Start::PowerUp } else { Start::BoardReset };
+        self.machine.begin(start, &mut actions);
+        self.carry_out(actions.as_slice(), 0, now)
     }
 
     /// Sees to the time, the line, the contacts, the host, the store and the light, and then, and
@@ -250,11 +269,17 @@ impl<'a, B: Board> Firmware<'a, B> {
     fn go_on(&mut self, event: Option<Event>, to: u32, now: Instant) {
         let (mut next, mut now) = (event, now);
         while let Some(event) = next {
-            let actions = self.machine.handle(event, now);
-            next = self.carry_out(actions.as_slice(), to, now);
+            next = self.handle(event, to, now);
             // A page of flash is erased for longer than a tick: a pulse begins when it begins.
             now = self.tick.look(self.board.now());
         }
+    }
+
+    #[inline(never)]
+    fn handle(&mut self, event: Event, to: u32, now: Instant) -> Option<Event> {
+        let mut actions = Actions::default();
+        ask(self.machine, event, now, &mut actions);
+        self.carry_out(actions.as_slice(), to, now)
     }
 
     /// What came of the actions, if the machine wants to know.
@@ -309,7 +334,7 @@ impl<'a, B: Board> Firmware<'a, B> {
 #[inline(never)]
 fn wake<'a>(record: &Option<Durable>, room: &'a mut MaybeUninit<Machine>) -> &'a mut Machine {
     let record = record.as_ref().unwrap_or(&Durable::NEW);
-    room.write(Machine::blank(*record, record.powered))
+    room.write(Machine::blank(record, record.powered))
 }
 
 #[inline(never)]
@@ -320,6 +345,12 @@ fn blank(room: &mut MaybeUninit<Log<NOTES>>) -> &mut Log<NOTES> {
 #[inline(never)]
 fn connect(room: &mut MaybeUninit<Link>, key: Option<Key>, device: u64) -> &mut Link {
     room.write(Link::new(key, device))
+}
+
+/// Apart, so that what the machine needs of the stack is free again when its actions are done.
+#[inline(never)]
+fn ask(machine: &mut Machine, event: Event, now: Instant, actions: &mut Actions) {
+    *actions = machine.handle(event, now);
 }
 
 /// The line's timing under these settings, which the machine has found in range.
