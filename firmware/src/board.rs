@@ -175,9 +175,6 @@ impl<'a, B: Board> Firmware<'a, B> {
     pub fn begin(&mut self) {
         let (now, power_up) = (self.began, self.power_up);
         self.rekey = power_up && self.jumper.state();
-        // Written at every start, so that its number and every nonce made of it are new.
-        self.keep();
-        self.started = self.store.sequence();
         let next = self.do_first(power_up, now);
         self.go_on(next, 0, now);
         if self.jumper.state() {
@@ -193,6 +190,9 @@ impl<'a, B: Board> Firmware<'a, B> {
         let mut actions = Actions::default();
         let start = if power_up { Start::PowerUp } else { Start::BoardReset };
         self.machine.begin(start, &mut actions);
+        // Written at every start, so that its number and every nonce made of it are new.
+        self.keep();
+        self.started = self.store.sequence();
         self.carry_out(actions.as_slice(), 0, now)
     }
 

@@ -1,12 +1,16 @@
 //! Boards in QEMU, in their own time: what the reset line does, and above all what it does not.
 
-use giveover_core::board::State;
+use giveover_core::board::{Settings, State, Why};
+use giveover_core::time::Span;
+use giveover_core::wire::ToBoard;
 use giveover_tests::vm::host::{Host, QUICK};
-use giveover_tests::vm::{self, LM3S6965EVB, TICK_MS, Vm};
+use giveover_tests::vm::{self, Kind, LM3S6965EVB, MICROBIT, TICK_MS, Vm};
 
-/// What the emulator sees of a line that is released all the time: its pull-up at the start.
+/// How often the emulator saw the reset line being held, between ticks too.
 fn edges(vm: &Vm) -> usize {
-    vm.trace().iter().filter(|line| line.contains("output 0 to 0")).count()
+    let held = ["output 0 to 0", "line 3 value 1"];
+    let trace = vm.trace();
+    trace.iter().filter(|line| held.iter().any(|held| line.ends_with(held))).count()
 }
 
 #[test]
@@ -14,12 +18,14 @@ fn fed_in_time_the_lines_do_not_move() {
     if !vm::is_here() {
         return;
     }
-    let mut vm = Vm::start(LM3S6965EVB);
-    let mut host = Host::set_up(&mut vm, QUICK);
-    host.feed_for(&mut vm, QUICK, 60_000);
-    let report = host.status(&mut vm);
-    assert_eq!((report.state, report.resets_ever), (State::Armed, 0));
-    assert_eq!((vm.pulses(), edges(&vm), vm.lines()), (vec![], 0, (false, false)));
+    for (kind, ms) in [(LM3S6965EVB, 60_000), (MICROBIT, 10_000)] {
+        let mut vm = Vm::start(kind);
+        let mut host = Host::set_up(&mut vm, QUICK);
+        host.feed_for(&mut vm, QUICK, ms);
+        let report = host.status(&mut vm);
+        assert_eq!((report.state, report.resets_ever), (State::Armed, 0));
+        assert_eq!((vm.pulses(), edges(&vm), vm.lines()), (vec![], 0, (false, false)));
+    }
 }
 
 #[test]
@@ -27,7 +33,20 @@ fn silence_gives_exactly_one_pulse_and_a_spent_budget_is_held() {
     if !vm::is_here() {
         return;
     }
-    let mut vm = Vm::start(LM3S6965EVB);
+    silence(LM3S6965EVB);
+}
+
+#[test]
+fn the_same_on_a_processor_without_a_watchdog_but_with_flash() {
+    if !vm::is_here() {
+        return;
+    }
+    silence(MICROBIT);
+}
+
+fn silence(kind: Kind) {
+    let mut vm = Vm::start(kind);
+    vm.paint();
     let mut host = Host::set_up(&mut vm, QUICK);
     host.feed_for(&mut vm, QUICK, 500);
     let before = vm.now();
@@ -52,6 +71,10 @@ fn silence_gives_exactly_one_pulse_and_a_spent_budget_is_held() {
     assert_eq!(vm.lines(), (false, true), "released, and the alarm on");
     let report = host.status(&mut vm);
     assert_eq!((report.state, report.resets, report.resets_ever), (State::Held, 3, 3));
+    // No more stack was used than the bound says, of which `cargo xtask firmware` has made sure.
+    let (used, bound) = (vm.high_water(), vm::stack_bound(kind));
+    println!("{}: {used} bytes of stack used, bound {bound}", kind.name());
+    assert!(used <= bound && used > 200, "{used} of {bound}");
     // And it stays so.
     vm.run(10_000);
     assert_eq!((vm.pulses().len(), vm.lines()), (3, (false, true)));
@@ -79,6 +102,86 @@ fn a_board_whose_loop_is_stuck_is_reset_by_its_own_watchdog_and_forgets_nothing(
     let report = host.status(&mut vm);
     assert!(report.armed && report.resets_ever == 1 && report.resets == 1, "{report:?}");
     // The host has its grace, and then silence counts again.
-    vm.run(6_000);
+    vm.run(3_500);
     assert_eq!(vm.pulses().len(), 2, "{:?}", vm.pulses());
+}
+
+#[test]
+fn hostile_frames_move_nothing() {
+    if !vm::is_here() {
+        return;
+    }
+    let settings = Settings {
+        timeout: Span::from_secs(3600),
+        link_timeout: Span::from_secs(3600),
+        retry_interval: Span::from_secs(4 * 86_400),
+        ..QUICK
+    };
+    let mut vm = Vm::start(LM3S6965EVB);
+    let mut host = Host::set_up(&mut vm, settings);
+    let before = host.status(&mut vm);
+    // What was authentic once, what is cut or bent, and noise: as many as the nightly run wants.
+    let frames = std::env::var("GIVEOVER_HOSTILE").map_or(10_000, |n| n.parse().expect("a number"));
+    let reset = host.sealed(&ToBoard::Reset(Why::Test));
+    let disarm = host.sealed(&ToBoard::Disarm { span: Span::from_secs(900) });
+    // They were overtaken, so what follows is late and comes again and again.
+    host.say(&mut vm, &ToBoard::Arm);
+    host.done(&mut vm);
+    let mut random = 0x2545_F491_4F6C_DD1D_u64;
+    let mut next = |below: usize| {
+        random ^= random >> 12;
+        random ^= random << 25;
+        random ^= random >> 27;
+        (random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % below
+    };
+    let mut bytes = vec![];
+    for number in 0..frames {
+        let mut frame = if number % 2 == 0 { reset.clone() } else { disarm.clone() };
+        match number % 5 {
+            0 => frame.truncate(next(frame.len())),
+            1 => frame = (0..next(40)).map(|_| next(256) as u8).collect(),
+            2 => {}
+            _ => {
+                let at = next(frame.len());
+                frame[at] ^= 1 << next(8);
+            }
+        }
+        bytes.extend(frame);
+        bytes.push(0);
+    }
+    host.pour(&mut vm, &bytes);
+    let mut host = Host::connect(&mut vm, 77);
+    let after = host.status(&mut vm);
+    assert_eq!((after.state, after.armed), (State::Armed, true));
+    assert_eq!((after.resets_ever, after.failure_sum), (before.resets_ever, before.failure_sum));
+    assert_eq!((vm.pulses(), edges(&vm), vm.lines()), (vec![], 0, (false, false)));
+}
+
+#[test]
+fn no_power_cut_at_any_word_of_flash_lowers_the_count_or_doubles_a_pulse() {
+    if !vm::is_here() {
+        return;
+    }
+    let mut vm = Vm::start(MICROBIT);
+    drop(Host::set_up(&mut vm, QUICK));
+    let mut known = 0;
+    // A pulse writes its intent and its end, of 34 words each.
+    for (turn, word) in (1..=70).step_by(4).chain([33, 34, 35, 67, 68]).enumerate() {
+        let cut = vm.run_until("program", word, 6_000);
+        assert!(cut, "word {word} was written");
+        vm.cut_power();
+        let mut host = Host::connect(&mut vm, 100 + turn as u64);
+        let report = host.status(&mut vm);
+        assert!(report.resets_ever >= known, "{report:?} after {known}, cut at word {word}");
+        assert!(edges(&vm) <= report.resets_ever as usize, "every pulse was counted");
+        known = report.resets_ever;
+        host.say(&mut vm, &ToBoard::Clear);
+        host.done(&mut vm);
+        while host.status(&mut vm).state == State::Cold {
+            vm.tick();
+        }
+        let report = host.feed(&mut vm);
+        assert!(report.armed && report.state != State::Held, "{report:?}");
+    }
+    assert!(known > 5, "{known}");
 }

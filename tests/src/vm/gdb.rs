@@ -26,14 +26,30 @@ impl Gdb {
 
     /// Says something and gives the answer.
     pub fn ask(&mut self, words: &str) -> String {
+        self.say(words);
+        self.answer()
+    }
+
+    fn say(&mut self, words: &str) {
         let sum = words.bytes().fold(0_u8, u8::wrapping_add);
         write!(self.stream, "${words}#{sum:02x}").expect("the emulator listens");
-        self.answer()
     }
 
     /// Goes on until the next stop.
     pub fn go_on(&mut self) {
         let answer = self.ask("c");
+        assert!(answer.starts_with('T'), "stopped for no reason: {answer}");
+    }
+
+    /// Goes on and does not wait.
+    pub fn let_go(&mut self) {
+        self.say("c");
+    }
+
+    /// Stops what was let go.
+    pub fn stop(&mut self) {
+        self.stream.write_all(&[3]).expect("the emulator listens");
+        let answer = self.answer();
         assert!(answer.starts_with('T'), "stopped for no reason: {answer}");
     }
 

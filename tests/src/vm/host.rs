@@ -1,8 +1,11 @@
 //! A host beside an emulated board: it speaks the wire of the daemon, and feeds as told.
 
+use std::io::{ErrorKind, Read, Write};
+use std::time::Duration;
+
 use giveover_core::board::{Report, Settings, State, Verdict};
 use giveover_core::time::Span;
-use giveover_core::wire::{Ask, Decoder, FromBoard, HostEnd, Key, MAX_ENCODED, ToBoard};
+use giveover_core::wire::{self, Ask, Decoder, FromBoard, HostEnd, Key, MAX_ENCODED, ToBoard};
 
 use super::Vm;
 
@@ -108,6 +111,52 @@ impl Host {
     pub fn status(&mut self, vm: &mut Vm) -> Report {
         self.say(vm, &ToBoard::Ask(Ask::Status));
         self.read_status(vm)
+    }
+
+    /// Pours bytes onto the line as fast as the board takes them, and then asks until it answers.
+    ///
+    /// # Panics
+    /// The emulator is gone, or the board does not answer any more.
+    pub fn pour(&mut self, vm: &mut Vm, bytes: &[u8]) {
+        vm.let_go(|line| {
+            let mut rest = bytes;
+            let mut asked = std::time::Instant::now();
+            let mut read = [0; 4096];
+            let end = asked + 4 * crate::PATIENCE;
+            loop {
+                // What the board says must be taken, or it waits for us.
+                let mut heard = false;
+                while let Ok(length) = line.read(&mut read) {
+                    for byte in &read[..length] {
+                        if let Some(Ok(raw)) = self.decoder.push(*byte) {
+                            heard |= raw.kind & !wire::TAGGED == 0x46;
+                        }
+                    }
+                }
+                if rest.is_empty() && heard {
+                    return;
+                }
+                let now = std::time::Instant::now();
+                assert!(now < end, "no answer behind {} bytes", bytes.len());
+                match line.write(rest) {
+                    Ok(written) => rest = &rest[written..],
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+                }
+                if rest.is_empty() && now - asked > Duration::from_millis(200) {
+                    // A delimiter first: what was poured may not have ended.
+                    asked = now;
+                    let mut out = [0; MAX_ENCODED];
+                    let ask = ToBoard::Ask(Ask::About);
+                    let length = HostEnd::new(KEY, 0).seal(&ask, &mut out).expect("room").0;
+                    let _ = line.write(&[0]).and_then(|_| line.write(&out[..length]));
+                }
+                std::thread::park_timeout(Duration::from_millis(1));
+            }
+        });
+        // Answers to what was asked more than once are still on their way.
+        vm.run(200);
+        vm.received();
+        self.decoder = Decoder::new();
     }
 
     /// Waits for an answer that says that it was done.

@@ -16,7 +16,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use tempfile::TempDir;
 
@@ -28,7 +28,7 @@ use crate::wait_for;
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Its name there and here.
-    pub name: &'static str,
+    name: &'static str,
     /// The handler of its periodic timer.
     tick: &'static str,
     /// The register that shows the lines, and their bits while held.
@@ -41,6 +41,9 @@ pub struct Kind {
     receiver: usize,
     /// RAM that nobody uses.
     spare: u32,
+    /// Two to the power of this are the nanoseconds an instruction takes: more than the real ones
+    /// do, for a test that is quicker, and few enough for all there is to do in a tick.
+    shift: u32,
 }
 
 /// A Cortex-M3 with a watchdog and RAM that outlives a reset.
@@ -53,7 +56,24 @@ pub const LM3S6965EVB: Kind = Kind {
     trace: "pl061_set_output",
     receiver: 16,
     spare: 0x2000_8000,
+    shift: 10,
 };
+
+/// A Cortex-M0 with flash that keeps its rules, and without a watchdog.
+pub const MICROBIT: Kind = Kind {
+    name: "microbit",
+    tick: "periodic",
+    lines: 0x5000_0504,
+    line: 1 << 3,
+    second: 1 << 2,
+    trace: "nrf51_gpio_update_output_irq",
+    receiver: 6,
+    spare: 0x2000_2000,
+    shift: 8,
+};
+
+/// A byte that is no code and no address.
+const PAINT: u8 = 0xC3;
 
 /// Milliseconds from tick to tick.
 pub const TICK_MS: u64 = 10;
@@ -73,8 +93,8 @@ pub fn is_here() -> bool {
 ///
 /// # Panics
 /// It cannot be built, or does not keep its bounds.
-fn image(kind: Kind) -> PathBuf {
-    static BUILT: OnceLock<std::sync::Mutex<HashMap<&str, PathBuf>>> = OnceLock::new();
+fn image(kind: Kind) -> (PathBuf, u32) {
+    static BUILT: OnceLock<Mutex<HashMap<&str, (PathBuf, u32)>>> = OnceLock::new();
     let mut built = BUILT.get_or_init(Default::default).lock().expect("a builder before us");
     let build = || {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -85,9 +105,26 @@ fn image(kind: Kind) -> PathBuf {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "no image for {}: {text}{error}", kind.name);
-        root.join(text.lines().last().expect("the image's path"))
+        let line = text.lines().find(|line| line.starts_with(kind.name)).expect("its sizes");
+        let bound = line.split_whitespace().rev().nth(1).and_then(|bytes| bytes.parse().ok());
+        let path = root.join(text.lines().last().expect("the image's path"));
+        (path, bound.expect("a stack bound"))
     };
     built.entry(kind.name).or_insert_with(build).clone()
+}
+
+/// The most stack the image of a board can use, in bytes, as computed from its code.
+#[must_use]
+pub fn stack_bound(kind: Kind) -> u32 {
+    image(kind).1
+}
+
+impl Kind {
+    /// Its name in QEMU and here.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 /// An emulated board, stopped at a tick.
@@ -113,7 +150,7 @@ impl Vm {
     #[must_use]
     pub fn start(kind: Kind) -> Self {
         let dir = tempfile::Builder::new().prefix("giveover-vm-").tempdir().expect("a directory");
-        let elf = fs::read(image(kind)).expect("an image");
+        let elf = fs::read(image(kind).0).expect("an image");
         let symbols = symbols(&elf).expect("an ELF file");
         let awake = dir.path().join("image");
         fs::write(&awake, unslept(elf)).expect("an image");
@@ -122,7 +159,8 @@ impl Vm {
         let mut command = Command::new("qemu-system-arm");
         command.args(["-machine", kind.name, "-display", "none", "-monitor", "none", "-S"]);
         command.args(["-gdb", &door("gdb"), "-serial", &door("serial")]);
-        command.args(["-icount", "shift=10", "-trace", kind.trace, "-kernel"]).arg(&awake);
+        command.args(["-icount", &format!("shift={}", kind.shift), "-trace", kind.trace]);
+        command.arg("-kernel").arg(&awake);
         let log = fs::File::create(path("trace")).expect("a file");
         let nothing = Stdio::null();
         let child = command.stdin(nothing).stdout(Stdio::null()).stderr(log).spawn().expect("QEMU");
@@ -152,6 +190,89 @@ impl Vm {
         self.gdb.go_on();
         self.ticks += 1;
         self.look();
+    }
+
+    /// Goes on until the function of this name is about to be called for the `n`-th time, or for so
+    /// many milliseconds at the most. Whether it was.
+    ///
+    /// # Panics
+    /// The image has no such function.
+    pub fn run_until(&mut self, function: &str, n: u32, ms: u64) -> bool {
+        let (place, end) = (*self.symbols.get(function).expect("a function"), self.now() + ms);
+        let mut left = n;
+        self.gdb.stop_at(place);
+        while left > 0 && self.now() < end {
+            self.gdb.step();
+            self.gdb.go_on();
+            if self.gdb.register(15) == place & !1 {
+                left -= 1;
+            } else {
+                self.ticks += 1;
+            }
+            self.look();
+        }
+        self.gdb.pass_by(place);
+        left == 0
+    }
+
+    /// The power goes and comes back, here and now: RAM is anything, flash is what it is.
+    pub fn cut_power(&mut self) {
+        let kept = self.symbols.iter().find(|symbol| symbol.0.contains("4KEPT"));
+        let kept = *kept.expect("retained RAM").1;
+        self.gdb.write(kept, &[0x5A; 128]);
+        self.gdb.write(kept + 128, &[0x5A; 128]);
+        // `str r1, [r0]` and `b .`: the processor asks for a reset of everything.
+        self.gdb.write(self.kind.spare, &[0x01, 0x60, 0xFE, 0xE7]);
+        self.gdb.set_register(0, 0xE000_ED0C);
+        self.gdb.set_register(1, 0x05FA_0004);
+        self.gdb.set_register(15, self.kind.spare);
+        self.gdb.go_on();
+        self.ticks += 1;
+        self.look();
+    }
+
+    /// Lets the board run in the time of this machine while `talk` has the serial line.
+    ///
+    /// # Panics
+    /// The emulator is gone.
+    pub fn let_go(&mut self, talk: impl FnOnce(&mut UnixStream)) {
+        let tick = *self.symbols.get(self.kind.tick).expect("the timer's handler");
+        self.gdb.step();
+        self.gdb.pass_by(tick);
+        self.gdb.let_go();
+        talk(&mut self.serial);
+        self.gdb.stop();
+        self.gdb.stop_at(tick);
+        self.gdb.go_on();
+        // How many there were without us is not known here: the count goes on where it was.
+        self.ticks += 1;
+        self.look();
+    }
+
+    /// The most stack that was used since [`Vm::paint`], in bytes.
+    pub fn high_water(&mut self) -> u32 {
+        let (from, top) = self.stack();
+        let bytes = self.gdb.memory(from, 1024);
+        let rest = self.gdb.memory(from + 1024, 1024);
+        let clean = bytes.iter().chain(&rest).take_while(|byte| **byte == PAINT).count();
+        top - from - clean as u32
+    }
+
+    /// Paints what the stack does not use now, as far as it may ever go.
+    pub fn paint(&mut self) {
+        let (from, _) = self.stack();
+        // What stands below the stack pointer is nobody's.
+        let used = self.gdb.register(13);
+        for at in (from..used).step_by(64) {
+            let length = 64.min(used - at) as usize;
+            self.gdb.write(at, &[PAINT; 64][..length]);
+        }
+    }
+
+    /// Where the stack may be: twice the bound of the larger board, up to the end of RAM.
+    fn stack(&self) -> (u32, u32) {
+        let top = *self.symbols.get("_stack_start").expect("the stack");
+        (top - 2048, top)
     }
 
     /// Goes on for so many milliseconds of the board.
