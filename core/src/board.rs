@@ -59,6 +59,8 @@ pub struct Board {
     link: bool,
     /// No pulse before.
     not_before: Instant,
+    /// No feed yet since the newest reset.
+    booting: bool,
     /// From the newest reset to the first feed, and to the confirmed boot.
     up_after: Option<u32>,
     confirmed_after: Option<u32>,

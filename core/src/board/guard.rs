@@ -90,13 +90,16 @@ impl Board {
                 }
                 self.guard(now);
             }
-            Stage::Waiting if self.record.armed => self.guard(now),
-            Stage::Grace { .. } => {
+            // In the hold-off too: the distance keeps the line released until it is over.
+            Stage::Waiting | Stage::Cold { then: Then::Waiting, .. } if self.record.armed => {
+                self.guard(now);
+            }
+            Stage::Grace { .. } | Stage::Cold { then: Then::Grace(_), .. } => {
                 self.note_up(now);
                 self.guard(now);
             }
-            // Before the hold-off is over, unarmed, disarmed, held or under way to a pulse: the
-            // host is heard, and nothing follows from it.
+            // Unarmed, disarmed, held or under way to a pulse: the host is heard, and nothing
+            // follows from it.
             Stage::Cold { .. }
             | Stage::Waiting
             | Stage::Intent { .. }
@@ -221,6 +224,7 @@ impl Board {
         self.history.add_restart(now);
         self.record.ever = self.record.ever.wrapping_add(1);
         self.record.newest = Some(Newest { at: now, why });
+        self.booting = true;
         self.up_after = None;
         self.confirmed_after = None;
         self.record.intent = true;
@@ -293,9 +297,10 @@ impl Board {
 
     /// The first feed after a reset of ours.
     fn note_up(&mut self, now: Instant) {
-        if let (Some(newest), None) = (self.record.newest, self.up_after) {
+        if let (Some(newest), true) = (self.record.newest, self.booting) {
             self.up_after = Some(between(newest.at, now));
         }
+        self.booting = false;
     }
 
     /// A feed sooner after the last than this is too early: half of what L1 sends.

@@ -50,6 +50,7 @@ impl Board {
             host_power: true,
             link: true,
             not_before: now.after(HOLD_OFF),
+            booting: false,
             up_after: None,
             confirmed_after: None,
             fed: None,
@@ -79,6 +80,7 @@ impl Board {
             self.not_before = self.not_before.max(distance(newest.at));
         }
         let unproven = self.record.unproven();
+        self.booting = unproven.is_some();
         if unproven.is_some() {
             // Nobody knows when it ended: just now, at the latest.
             self.not_before = self.not_before.max(distance(now));

@@ -87,6 +87,39 @@ fn silence_is_warned_of_at_60_percent_and_pulsed_at_the_time_out() {
 }
 
 #[test]
+fn a_feed_in_the_hold_off_guards_and_no_pulse_comes_before_its_end() {
+    let quick = Settings {
+        timeout: s(1),
+        boot_grace: s(2),
+        link_timeout: s(1),
+        retry_interval: s(600),
+        ..PLAIN
+    };
+    let mut bench = Bench::armed(quick);
+    bench.restart(Cut::Power);
+    bench.feed();
+    assert_eq!(bench.state(), State::Armed);
+    bench.pass(millis(1_999));
+    assert_eq!(bench.pulses(), 0);
+    bench.pass(millis(1));
+    assert_eq!(bench.pulses(), 1);
+}
+
+#[test]
+fn how_long_the_host_took_to_come_up_is_told_of_its_reset_and_no_other_start() {
+    let mut bench = Bench::armed(PLAIN);
+    let up =
+        |bench: &Bench| bench.board.report(ms(bench.now)).last.and_then(|last| last.up_after_ms);
+    hang(&mut bench);
+    assert_eq!(up(&bench), Some(38_250), "with the pulse");
+    bench.pass(s(30));
+    bench.restart(Cut::Reset);
+    bench.pass(s(5));
+    bench.feed();
+    assert_eq!(up(&bench), None, "nobody has seen it");
+}
+
+#[test]
 fn a_feed_past_60_percent_is_a_near_miss() {
     let mut bench = Bench::armed(PLAIN);
     bench.pass(s(41));
