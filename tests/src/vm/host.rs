@@ -122,6 +122,7 @@ impl Host {
             let mut rest = bytes;
             let mut asked = std::time::Instant::now();
             let mut read = [0; 4096];
+            let mut quiet = None;
             let end = asked + 4 * crate::PATIENCE;
             loop {
                 // What the board says must be taken, or it waits for us.
@@ -133,16 +134,20 @@ impl Host {
                         }
                     }
                 }
-                if rest.is_empty() && heard {
+                let now = std::time::Instant::now();
+                if heard {
+                    quiet = Some(now);
+                }
+                // More than one answer may be under way, and nobody reads them later.
+                if quiet.is_some_and(|since| now - since > Duration::from_secs(1)) {
                     return;
                 }
-                let now = std::time::Instant::now();
                 assert!(now < end, "no answer behind {} bytes", bytes.len());
                 match line.write(rest) {
                     Ok(written) => rest = &rest[written..],
                     Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
                 }
-                if rest.is_empty() && now - asked > Duration::from_millis(200) {
+                if rest.is_empty() && quiet.is_none() && now - asked > Duration::from_secs(2) {
                     // A delimiter first: what was poured may not have ended.
                     asked = now;
                     let mut out = [0; MAX_ENCODED];
