@@ -27,10 +27,12 @@ impl Register {
         unsafe { ptr::write_volatile(self.0 as *mut u32, value) }
     }
 
+    #[cfg(feature = "lm3s6965evb")]
     pub(crate) fn set(self, bits: u32) {
         self.write(self.read() | bits);
     }
 
+    #[cfg(feature = "lm3s6965evb")]
     pub(crate) fn clear(self, bits: u32) {
         self.write(self.read() & !bits);
     }
@@ -98,6 +100,13 @@ impl<const W: usize> Memory for KeptWords<W> {
     }
 }
 
+/// The end: the chip's watchdog is no longer fed, and does the rest.
+pub(crate) fn stop() -> ! {
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
 /// In an image no panic is left, and this symbol, which nobody defines, is the linker's proof.
 #[cfg(not(debug_assertions))]
 #[panic_handler]
@@ -114,5 +123,5 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
     crate::release();
-    loop {}
+    stop();
 }

@@ -269,13 +269,13 @@ unsafe extern "C" fn uart() {
 #[cortex_m_rt::exception]
 unsafe fn DefaultHandler(_: i16) -> ! {
     release();
-    loop {}
+    chip::stop();
 }
 
 #[cortex_m_rt::exception]
 unsafe fn HardFault(_: &cortex_m_rt::ExceptionFrame) -> ! {
     release();
-    loop {}
+    chip::stop();
 }
 
 unsafe extern "C" {

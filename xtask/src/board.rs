@@ -30,16 +30,25 @@ pub(crate) const BOARDS: [Board; 2] = [
             trace: "pl061_set_output",
             // Port F; the other ports are not ours.
             before: "device[13] setting output ",
+            between: " to ",
             line: "0",
             second: "2",
+            held: "0",
         }),
     },
     Board {
         name: "microbit",
         target: "thumbv6m-none-eabi",
         stack: 1536,
-        flash: 28 * 1024,
-        qemu: None,
+        flash: 26 * 1024,
+        qemu: Some(Pins {
+            trace: "nrf51_gpio_update_output_irq",
+            before: " line ",
+            between: " value ",
+            line: "3",
+            second: "2",
+            held: "1",
+        }),
     },
 ];
 
@@ -48,13 +57,16 @@ pub(crate) fn named(name: &str) -> Option<&'static Board> {
     BOARDS.iter().find(|board| board.name == name)
 }
 
-/// What an emulator says when a pin moves: "…{before}PIN to LEVEL". A held line is low.
+/// What an emulator says when a pin moves: "…{before}PIN{between}LEVEL".
 #[derive(Debug)]
 pub(crate) struct Pins {
     pub(crate) trace: &'static str,
     before: &'static str,
+    between: &'static str,
     line: &'static str,
     second: &'static str,
+    /// The level that holds a line.
+    held: &'static str,
 }
 
 impl Pins {
@@ -64,7 +76,7 @@ impl Pins {
             return None;
         }
         let words = line.split_once(self.before).map(|(_, rest)| rest);
-        let Some((pin, level)) = words.and_then(|rest| rest.split_once(" to ")) else {
+        let Some((pin, level)) = words.and_then(|rest| rest.split_once(self.between)) else {
             return Some(None);
         };
         let name = match pin {
@@ -72,7 +84,7 @@ impl Pins {
             pin if pin == self.second => "second line",
             _ => return Some(None),
         };
-        let level = if level.trim() == "0" { "held (low)" } else { "released (high)" };
+        let level = if level.trim() == self.held { "held" } else { "released" };
         Some(Some(format!("{name} {level}")))
     }
 }
@@ -85,12 +97,15 @@ mod tests {
     fn an_edge_is_read_from_what_qemu_traces() {
         let pins = BOARDS[0].qemu.as_ref().expect("in QEMU");
         let edge = |text: &str| pins.edge(&format!("pl061_set_output /machine/unattached/{text}"));
-        let held = Some(Some("reset line held (low)".to_string()));
+        let held = Some(Some("reset line held".to_string()));
         assert_eq!(edge("device[13] setting output 0 to 0"), held);
-        let released = Some(Some("second line released (high)".to_string()));
+        let released = Some(Some("second line released".to_string()));
         assert_eq!(edge("device[13] setting output 2 to 1"), released);
         assert_eq!(edge("device[13] setting output 3 to 1"), Some(None));
         assert_eq!(edge("device[12] setting output 0 to 0"), Some(None));
+        let pins = BOARDS[1].qemu.as_ref().expect("in QEMU");
+        assert_eq!(pins.edge("nrf51_gpio_update_output_irq line 3 value 1"), held);
+        assert_eq!(pins.edge("nrf51_gpio_update_output_irq line 13 value 1"), Some(None));
         assert_eq!(pins.edge("Timer with period zero, disabling"), None);
     }
 }

@@ -83,6 +83,16 @@ impl Image {
         Some(())
     }
 
+    #[cfg(test)]
+    pub(crate) fn made_of(
+        sizes: Sizes,
+        parts: Vec<(u32, Vec<u8>)>,
+        functions: Vec<Function>,
+        marks: Vec<(u32, bool)>,
+    ) -> Self {
+        Self { sizes, parts, functions, marks, symbols: vec![] }
+    }
+
     /// The address of a symbol that is no function.
     pub(crate) fn symbol(&self, name: &str) -> Option<u32> {
         self.symbols.iter().find(|symbol| symbol.0 == name).map(|symbol| symbol.1)
@@ -137,4 +147,26 @@ fn sections(bytes: &[u8]) -> Option<impl Iterator<Item = Section<'_>>> {
             content,
         })
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_image_is_refused_and_never_panics() {
+        let mut bytes = vec![0_u8; 200];
+        assert!(Image::read(&bytes).is_err());
+        bytes[..6].copy_from_slice(b"\x7FELF\x01\x01");
+        bytes[32..36].copy_from_slice(&60_u32.to_le_bytes());
+        bytes[46..48].copy_from_slice(&40_u16.to_le_bytes());
+        bytes[48..50].copy_from_slice(&3_u16.to_le_bytes());
+        for byte in 0..=255 {
+            bytes[60..].fill(byte);
+            assert!(Image::read(&bytes).is_err());
+        }
+        for cut in 0..bytes.len() {
+            assert!(Image::read(&bytes[..cut]).is_err());
+        }
+    }
 }

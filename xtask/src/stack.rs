@@ -281,3 +281,78 @@ fn expand(immediate: u32) -> u32 {
 fn sign(value: u32, bits: u32) -> u32 {
     ((value << (32 - bits)) as i32 >> (32 - bits)) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elf::Sizes;
+
+    /// An image of these functions, each a list of half words, one behind the other from 0x100;
+    /// the vector table names the first as reset and those at `handlers` after it.
+    fn image(functions: &[&[u16]], handlers: &[usize]) -> Image {
+        let (mut code, mut found) = (vec![], vec![]);
+        for (number, halves) in functions.iter().enumerate() {
+            let from = 0x100 + code.len() as u32;
+            code.extend(halves.iter().flat_map(|half| half.to_le_bytes()));
+            let name = format!("f{number}");
+            found.push(Function { name, from, to: 0x100 + code.len() as u32 });
+        }
+        let mut vectors = vec![0x2000_1000, found[0].from | 1, 0, 0];
+        vectors.extend(handlers.iter().map(|number| found[*number].from | 1));
+        let table = vectors.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+        let parts = vec![(0, table), (0x100, code)];
+        Image::made_of(Sizes::default(), parts, found, vec![(0x100, true)])
+    }
+
+    const PUSH_R4_LR: u16 = 0xB510;
+    const SUB_SP_8: u16 = 0xB082;
+    const BX_LR: u16 = 0x4770;
+
+    /// `bl` to an address from an address.
+    fn bl(from: u32, to: u32) -> [u16; 2] {
+        let offset = to.wrapping_sub(from + 4) >> 1;
+        [0xF000 | (offset >> 11 & 0x7FF) as u16, 0xF800 | (offset & 0x7FF) as u16]
+    }
+
+    #[test]
+    fn frames_add_up_along_the_deepest_chain() {
+        // f0 at 0x100 pushes 8, calls f1 at 0x108 and f2 at 0x10C; f2 takes 8 + 8.
+        let [a, b] = bl(0x102, 0x10C);
+        let [c, d] = bl(0x106, 0x10E);
+        let f0 = [PUSH_R4_LR, a, b, c, d, BX_LR];
+        let image = image(&[&f0, &[BX_LR], &[PUSH_R4_LR, SUB_SP_8, BX_LR]], &[1]);
+        let bound = bound(&image).expect("a bound");
+        let names: Vec<&str> = bound.chain.iter().map(|link| link.0.as_str()).collect();
+        assert_eq!(names, ["f0", "f2", "(exception)", "f1"]);
+        assert_eq!(bound.bytes, 8 + 16 + EXCEPTION);
+    }
+
+    #[test]
+    fn what_cannot_be_bounded_is_said() {
+        let [a, b] = bl(0x102, 0x100);
+        let itself = image(&[&[PUSH_R4_LR, a, b]], &[]);
+        assert!(bound(&itself).unwrap_err().contains("f0 calls itself"));
+        // mov sp, r1
+        let moved = image(&[&[0x468D, BX_LR]], &[]);
+        assert!(bound(&moved).unwrap_err().contains("sp set from r1"));
+        // add sp, r1 without a number that is known
+        let added = image(&[&[0x448D, BX_LR]], &[]);
+        assert!(bound(&added).unwrap_err().contains("unknown r1"));
+    }
+
+    #[test]
+    fn a_call_through_a_register_is_one_of_the_deepest_function_whose_address_is_known() {
+        // f0: movw r0, #0x10D; movt r0, #0; blx r0. f1 takes 16.
+        let f0 = [0xF240, 0x100D | 0x000D, 0xF2C0, 0x0000, 0x4780, BX_LR];
+        let known = image(&[&f0, &[PUSH_R4_LR, SUB_SP_8, BX_LR]], &[]);
+        assert_eq!(bound(&known).expect("a bound").bytes, 16);
+    }
+
+    #[test]
+    fn immediates_are_read_as_the_processor_does() {
+        assert_eq!(expand(0x0AB), 0xAB);
+        assert_eq!(expand(0x1AB), 0x00AB_00AB);
+        assert_eq!(expand(0xF80), 0x80_u32.rotate_right(31));
+        assert_eq!(sign(0x1FF, 9) as i32, -1);
+    }
+}

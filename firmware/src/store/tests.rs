@@ -270,12 +270,9 @@ fn cut_again_and_again_at_random_no_count_ever_falls() {
             let mut ring = ring(&chip);
             sequence = sequence.max(ring.newest().unwrap_or(0));
             assert!(sequence >= durable);
-            for next in sequence + 1.. {
-                sequence = next;
-                match append(&mut ring, next) {
-                    Ok(()) => durable = next,
-                    Err(_) => break,
-                }
+            while append(&mut ring, sequence + 1).is_ok() {
+                sequence += 1;
+                durable = sequence;
             }
             chip.plug_in();
             let found = newest(&chip);

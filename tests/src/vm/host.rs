@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use giveover_core::board::{Report, Settings, State, Verdict};
 use giveover_core::time::Span;
-use giveover_core::wire::{self, Ask, Decoder, FromBoard, HostEnd, Key, MAX_ENCODED, ToBoard};
+use giveover_core::wire::{
+    self, Ask, Decoder, FromBoard, HostEnd, Key, MAX_ENCODED, Refused, ToBoard,
+};
 
 use super::Vm;
 
@@ -31,6 +33,7 @@ pub struct Host {
     challenge: u32,
     /// What the board has said and nobody has taken yet.
     heard: Vec<FromBoard>,
+    refused: Vec<Refused>,
 }
 
 impl Host {
@@ -40,7 +43,8 @@ impl Host {
     /// The board does not answer.
     pub fn connect(vm: &mut Vm, nonce: u64) -> Self {
         let end = HostEnd::new(KEY, nonce);
-        let mut host = Self { end, decoder: Decoder::new(), challenge: 0, heard: vec![] };
+        let mut host =
+            Self { end, decoder: Decoder::new(), challenge: 0, heard: vec![], refused: vec![] };
         let mut out = [0; MAX_ENCODED];
         let length = host.end.hello(&mut out).expect("room");
         vm.send(&out[..length]);
@@ -185,7 +189,7 @@ impl Host {
             }
             vm.tick();
         }
-        panic!("no answer; heard {:?}", self.heard);
+        panic!("no answer; heard {:?}, refused {:?}", self.heard, self.refused);
     }
 
     fn read_status(&mut self, vm: &mut Vm) -> Report {
@@ -197,7 +201,13 @@ impl Host {
     fn hear(&mut self, vm: &mut Vm) {
         for byte in vm.received() {
             let Some(Ok(raw)) = self.decoder.push(byte) else { continue };
-            let Ok(frame) = self.end.open(&raw) else { continue };
+            let frame = match self.end.open(&raw) {
+                Ok(frame) => frame,
+                Err(refused) => {
+                    self.refused.push(refused);
+                    continue;
+                }
+            };
             match frame {
                 FromBoard::Challenge { challenge, .. } | FromBoard::Status { challenge, .. } => {
                     self.challenge = challenge;

@@ -228,6 +228,10 @@ impl Vm {
         self.gdb.set_register(15, self.kind.spare);
         self.gdb.go_on();
         self.ticks += 1;
+        // On a busy machine the emulator may be a few ticks late with it.
+        while self.up_ticks() > 0 {
+            self.tick();
+        }
         self.look();
     }
 
