@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;
 
-use giveover_core::board::{Report, Settings, State, Verdict};
+use giveover_core::board::{Note, Report, Settings, State, Verdict};
 use giveover_core::time::Span;
 use giveover_core::wire::{
     self, Ask, Decoder, FromBoard, HostEnd, Key, MAX_ENCODED, Refused, ToBoard,
@@ -166,6 +166,23 @@ impl Host {
         vm.run(200);
         vm.received();
         self.decoder = Decoder::new();
+    }
+
+    /// The notes the board still has.
+    pub fn log(&mut self, vm: &mut Vm) -> Vec<Note> {
+        let (mut notes, mut from) = (vec![], 0);
+        loop {
+            self.say(vm, &ToBoard::ReadLog { from });
+            let next =
+                |frame: &FromBoard| matches!(frame, FromBoard::Log(_) | FromBoard::LogEnd { .. });
+            match self.wait(vm, next) {
+                FromBoard::Log(entry) => {
+                    notes.push(entry.note);
+                    from = entry.number + 1;
+                }
+                _ => return notes,
+            }
+        }
     }
 
     /// Waits for an answer that says that it was done.
