@@ -3,7 +3,7 @@
 use giveover_core::board::{Note, Settings, State, Why};
 use giveover_core::time::Span;
 use giveover_core::wire::ToBoard;
-use giveover_tests::vm::host::{Host, QUICK};
+use giveover_tests::vm::host::{self, Host, QUICK};
 use giveover_tests::vm::{self, Kind, LM3S6965EVB, MICROBIT, TICK_MS, Vm};
 
 /// How often the emulator saw the reset line being held, between ticks too.
@@ -183,4 +183,18 @@ fn no_power_cut_at_any_word_of_flash_lowers_the_count_or_doubles_a_pulse() {
         assert!(report.armed && report.state != State::Held, "{report:?}");
     }
     assert!(known > 3, "{known}");
+}
+
+#[test]
+fn the_image_as_it_is_flashed_sleeps_and_says_what_it_is() {
+    if !vm::is_here() {
+        return;
+    }
+    for kind in [LM3S6965EVB, MICROBIT] {
+        vm::as_flashed(kind, |line| {
+            let about = host::ask(line);
+            assert!(about.board.starts_with(kind.name().as_bytes()), "{about:?}");
+            assert!(about.power_up && about.bites == 0, "{about:?}");
+        });
+    }
 }

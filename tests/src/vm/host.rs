@@ -1,15 +1,17 @@
 //! A host beside an emulated board: it speaks the wire of the daemon, and feeds as told.
 
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use giveover_core::board::{Note, Report, Settings, State, Verdict};
 use giveover_core::time::Span;
 use giveover_core::wire::{
-    self, Ask, Decoder, FromBoard, HostEnd, Key, MAX_ENCODED, Refused, ToBoard,
+    self, About, Ask, Decoder, FromBoard, HostEnd, Key, MAX_ENCODED, Refused, ToBoard,
 };
 
 use super::Vm;
+use crate::wait_for;
 
 /// What a board gets when it is paired here.
 pub const KEY: Key = Key::new([0x5A; Key::BYTES]);
@@ -24,6 +26,31 @@ pub const QUICK: Settings = Settings {
     retry_interval: Span::from_secs(3600),
     ..Settings::DEFAULT
 };
+
+/// Asks a board in the time of this machine what it is, until it answers.
+///
+/// # Panics
+/// It does not.
+pub fn ask(line: &mut UnixStream) -> About {
+    let mut out = [0; MAX_ENCODED];
+    let ask = ToBoard::Ask(Ask::About);
+    let mut end = HostEnd::new(KEY, 0);
+    let length = end.seal(&ask, &mut out).expect("room").0;
+    line.set_read_timeout(Some(Duration::from_millis(200))).expect("a time-out");
+    let mut decoder = Decoder::new();
+    wait_for("the board's answer", || {
+        line.write_all(&out[..length]).expect("the line");
+        let mut bytes = [0; 256];
+        let length = line.read(&mut bytes).unwrap_or(0);
+        bytes[..length].iter().find_map(|byte| {
+            let raw = decoder.push(*byte)?.ok()?;
+            match end.open(&raw) {
+                Ok(FromBoard::About(about)) => Some(about),
+                _ => None,
+            }
+        })
+    })
+}
 
 /// The host's end of the serial line.
 #[derive(Debug)]

@@ -131,7 +131,8 @@ impl Kind {
 #[derive(Debug)]
 pub struct Vm {
     kind: Kind,
-    child: Child,
+    /// Ended when we are.
+    _emulator: Emulator,
     /// Its debugger.
     pub gdb: Gdb,
     serial: UnixStream,
@@ -171,7 +172,7 @@ impl Vm {
         gdb.stop_at(tick);
         let mut vm = Self {
             kind,
-            child,
+            _emulator: Emulator(child),
             gdb,
             serial,
             symbols,
@@ -386,10 +387,31 @@ impl Vm {
     }
 }
 
-impl Drop for Vm {
+/// Runs the image as it is flashed, sleep and all, in the time of this machine, and gives `talk`
+/// its serial line.
+///
+/// # Panics
+/// The emulator does not start.
+pub fn as_flashed(kind: Kind, talk: impl FnOnce(&mut UnixStream)) {
+    let dir = tempfile::Builder::new().prefix("giveover-vm-").tempdir().expect("a directory");
+    let door = dir.path().join("serial");
+    let mut command = Command::new("qemu-system-arm");
+    command.args(["-machine", kind.name, "-display", "none", "-monitor", "none", "-serial"]);
+    command.arg(format!("unix:{},server=on,wait=off", door.display()));
+    command.arg("-kernel").arg(image(kind).0);
+    let mut emulator = Emulator(command.stdin(Stdio::null()).spawn().expect("QEMU"));
+    talk(&mut wait_for("the serial line", || UnixStream::connect(&door).ok()));
+    assert!(emulator.0.try_wait().expect("a child").is_none(), "the emulator is gone");
+}
+
+/// Ends with us, however we end.
+#[derive(Debug)]
+struct Emulator(Child);
+
+impl Drop for Emulator {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
