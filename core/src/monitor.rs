@@ -11,7 +11,7 @@ mod standing;
 
 use crate::failure::{Cause, ProbeResult};
 use crate::history::{FailureSlots, History, InstantSlots, Tally};
-use crate::policy::{Capacity, Policy};
+use crate::policy::{Capacity, Policy, PolicySlot};
 use crate::time::{Instant, Span};
 
 pub use event::{
@@ -27,10 +27,10 @@ const ASK_AGAIN: Span = Span::from_secs(10);
 /// The fault monitor of one service.
 ///
 /// `F` and `R` are the storage of its histories, at least as large as
-/// [`Policy::capacity`] says.
+/// [`Policy::capacity`] says; `P` is how it holds its policy.
 #[derive(Clone, Debug)]
-pub struct Monitor<F, R> {
-    policy: Policy,
+pub struct Monitor<F, R, P = Policy> {
+    policy: P,
     history: History<F, R>,
     standing: Standing,
 }
@@ -66,16 +66,12 @@ fn check_capacity(needs: Capacity, has: Capacity) -> Result<(), CapacityError> {
     if fits { Ok(()) } else { Err(CapacityError { needs, has }) }
 }
 
-impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
+impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
     /// A monitor that has not begun; [`Event::Begin`] begins it.
     ///
     /// # Errors
     /// [`CapacityError`] where `history` is too small for `policy`.
-    pub fn new(
-        policy: Policy,
-        history: History<F, R>,
-        now: Instant,
-    ) -> Result<Self, CapacityError> {
+    pub fn new(policy: P, history: History<F, R>, now: Instant) -> Result<Self, CapacityError> {
         Self::restored(policy, history, Standing::new(now))
     }
 
@@ -84,11 +80,12 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// # Errors
     /// As [`Monitor::new`].
     pub fn restored(
-        policy: Policy,
+        policy: P,
         history: History<F, R>,
         standing: Standing,
     ) -> Result<Self, CapacityError> {
-        check_capacity(policy.capacity(), history.capacity())?;
+        let held: &Policy = policy.borrow();
+        check_capacity(held.capacity(), history.capacity())?;
         Ok(Self { policy, history, standing })
     }
 
@@ -98,9 +95,12 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         failures: G,
         restarts: Q,
         starts: Q,
-    ) -> Monitor<G, Q> {
+    ) -> Monitor<G, Q, P>
+    where
+        P: Clone,
+    {
         Monitor {
-            policy: self.policy,
+            policy: self.policy.clone(),
             history: self.history.moved_to(failures, restarts, starts),
             standing: self.standing,
         }
@@ -164,8 +164,17 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
 
     /// The policy in force.
     #[must_use]
-    pub const fn policy(&self) -> &Policy {
-        &self.policy
+    pub fn policy(&self) -> &Policy {
+        self.policy.borrow()
+    }
+
+    /// Holds an equal policy in another way: shared, where it was the monitor's own. Another
+    /// policy than the one in force is refused, and nothing changes.
+    pub fn hold_policy(&mut self, policy: P) {
+        let same: &Policy = policy.borrow();
+        if same == self.policy() {
+            self.policy = policy;
+        }
     }
 
     /// What is remembered; ageing happens on events, [`Monitor::tally`] has live figures.
@@ -177,7 +186,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// The live totals at `now`.
     #[must_use]
     pub fn tally(&self, now: Instant) -> Tally {
-        self.history.tally(now.max(self.standing.latest), self.policy.limits().retry_interval)
+        self.history.tally(now.max(self.standing.latest), self.policy().limits().retry_interval)
     }
 
     /// Everything besides policy and histories, for a snapshot.
@@ -225,7 +234,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// The wait before the next restart, as of the last event.
     #[must_use]
     pub fn next_delay(&self) -> Span {
-        self.policy.limits().restart_delay.wait(self.delay_index())
+        self.policy().limits().restart_delay.wait(self.delay_index())
     }
 
     /// Since when nothing could be measured.
@@ -283,7 +292,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     }
 
     fn interval(&self) -> Span {
-        self.policy.limits().thorough_probe_interval
+        self.policy().limits().thorough_probe_interval
     }
 
     fn sleep(&mut self, now: Instant) {
@@ -370,7 +379,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             debug_assert!(false, "move the monitor to larger storage first");
             return;
         }
-        self.policy = policy;
+        self.policy = policy.into();
         self.call_off_what_is_ruled_out(now, actions);
         if let Cycle::Sleeping { due } = self.standing.cycle {
             self.standing.cycle = Cycle::Sleeping { due: due.min(now.after(self.interval())) };

@@ -1,5 +1,6 @@
 //! Limits as written, and the policy they become once they are known to be possible.
 
+use core::borrow::Borrow;
 use core::fmt;
 
 use crate::time::Span;
@@ -362,6 +363,11 @@ impl Policy {
         listed + u64::from(count - named) * ms(self.limits.restart_delay.wait(count))
     }
 }
+
+/// How a machine holds its policy: by value on the board, shared between the many machines of a
+/// daemon that were given the same limits.
+pub trait PolicySlot: Borrow<Policy> + From<Policy> {}
+impl<P: Borrow<Policy> + From<Policy>> PolicySlot for P {}
 
 fn ms(span: Span) -> u64 {
     u64::from(span.as_millis())

@@ -1,5 +1,7 @@
 //! The core's own instant: whole milliseconds since an epoch the caller chose.
 
+use core::fmt;
+use core::num::NonZeroU64;
 use core::time::Duration;
 
 /// A point on the caller's monotonic time line.
@@ -8,23 +10,25 @@ use core::time::Duration;
 /// unbroken across restarts and reboots by choosing the epoch.
 ///
 /// # Units
-/// Milliseconds in a `u64`. Arithmetic saturates at both ends; there is no magic value, an
-/// absent instant is `Option::None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Instant(u64);
+/// Milliseconds, up to [`Instant::MAX`]. Arithmetic saturates at both ends; there is no magic
+/// value, an absent instant is `Option::None`, which takes no more room than one that is there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(NonZeroU64); // one more than the milliseconds
 
 impl Instant {
-    /// The instant `ms` milliseconds after the epoch.
+    /// The end of time, some 584 million years after the epoch.
+    pub const MAX: Self = Self(NonZeroU64::MAX);
+
+    /// The instant `ms` milliseconds after the epoch, or the end of time.
     #[must_use]
     pub const fn from_millis(ms: u64) -> Self {
-        Self(ms)
+        Self(NonZeroU64::MIN.saturating_add(ms))
     }
 
     /// Milliseconds since the epoch.
     #[must_use]
     pub const fn as_millis(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// This instant moved later by `by`, or the end of time.
@@ -39,7 +43,34 @@ impl Instant {
     #[must_use]
     #[cfg_attr(target_arch = "arm", inline(never))]
     pub const fn since(self, earlier: Self) -> u64 {
-        self.0.saturating_sub(earlier.0)
+        self.0.get().saturating_sub(earlier.0.get())
+    }
+}
+
+impl Default for Instant {
+    /// The epoch.
+    fn default() -> Self {
+        Self::from_millis(0)
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Instant({})", self.as_millis())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Instant {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_millis().serialize(serializer)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Instant {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        u64::deserialize(deserializer).map(Self::from_millis)
     }
 }
 
@@ -102,9 +133,15 @@ mod tests {
     #[test]
     fn arithmetic_saturates_at_both_ends() {
         let last = Instant::from_millis(u64::MAX);
+        assert_eq!(last, Instant::MAX);
         assert_eq!(last.after(Span::from_millis(1)), last);
         assert_eq!(Instant::from_millis(5).since(last), 0);
         assert_eq!(Span::from_secs(u32::MAX), Span::MAX);
+    }
+
+    #[test]
+    fn an_absent_instant_takes_no_room() {
+        assert_eq!(size_of::<Option<Instant>>(), size_of::<u64>());
     }
 
     #[test]

@@ -1,22 +1,31 @@
-//! A monitor as the daemon and the simulator keep it: its histories are boxed, as long as its
-//! policy needs and no longer, because there may be ten thousand of them.
+//! A monitor as the daemon and the simulator keep it: its histories are as long as its policy
+//! needs and no longer, and the policy is shared, because there may be ten thousand of them.
+
+use std::sync::Arc;
 
 use giveover_core::failure::Failure;
 use giveover_core::history::History;
 use giveover_core::monitor::{Event, Monitor, Standing};
 use giveover_core::policy::{Capacity, Policy};
 use giveover_core::time::Instant;
+use smallvec::SmallVec;
 
-/// A monitor whose histories live on the heap.
-pub type BoxedMonitor = Monitor<Box<[Failure]>, Box<[Instant]>>;
+/// A monitor with histories as long as its policy needs, and a policy it shares with others.
+pub type BoxedMonitor = Monitor<Slots<Failure>, Slots<Instant>, Arc<Policy>>;
 
-/// Histories on the heap.
-pub type BoxedHistory = History<Box<[Failure]>, Box<[Instant]>>;
+/// Histories of any length.
+pub type BoxedHistory = History<Slots<Failure>, Slots<Instant>>;
+
+/// Storage of a ring. Most policies need two places, which cost less here than what points to
+/// them elsewhere.
+pub type Slots<T> = SmallVec<[T; 2]>;
 
 /// A monitor that has not begun, with room for exactly what `policy` needs.
 #[must_use]
-pub fn boxed(policy: Policy, now: Instant) -> BoxedMonitor {
-    match Monitor::new(policy, empty_history(policy.capacity()), now) {
+pub fn boxed(policy: impl Into<Arc<Policy>>, now: Instant) -> BoxedMonitor {
+    let policy: Arc<Policy> = policy.into();
+    let capacity = policy.capacity();
+    match Monitor::new(policy, empty_history(capacity), now) {
         Ok(monitor) => monitor,
         Err(error) => unreachable!("the histories were made for this policy: {error}"),
     }
@@ -29,7 +38,7 @@ pub fn restored(policy: Policy, history: BoxedHistory, standing: Standing) -> Bo
         Some(capacity) => moved(&history, capacity),
         None => history,
     };
-    match Monitor::restored(policy, fitting, standing) {
+    match Monitor::restored(Arc::new(policy), fitting, standing) {
         Ok(monitor) => monitor,
         Err(error) => unreachable!("the histories were made to fit: {error}"),
     }
@@ -60,11 +69,11 @@ fn moved(history: &BoxedHistory, capacity: Capacity) -> BoxedHistory {
 }
 
 /// Storage of a history: failures, restarts, starts.
-type Slots = (Box<[Failure]>, Box<[Instant]>, Box<[Instant]>);
+type Blanks = (Slots<Failure>, Slots<Instant>, Slots<Instant>);
 
-fn blanks(capacity: Capacity) -> Slots {
-    let instants = |count: u16| vec![Instant::default(); usize::from(count)].into_boxed_slice();
-    let failures = vec![Failure::BLANK; usize::from(capacity.failures)].into_boxed_slice();
+fn blanks(capacity: Capacity) -> Blanks {
+    let instants = |count: u16| Slots::from_elem(Instant::default(), usize::from(count));
+    let failures = Slots::from_elem(Failure::BLANK, usize::from(capacity.failures));
     (failures, instants(capacity.restarts), instants(capacity.starts))
 }
 

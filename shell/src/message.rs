@@ -85,7 +85,18 @@ impl Level {
 ///
 /// # Source
 /// `DBG_LEVEL_LOW` and `DBG_LEVEL_HIGH` of `scds_syslog_debug`; high includes low.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub enum Debug {
     /// None.
     #[default]

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 const QUICK: &str = "[policy.default]\n\
      thorough_probe_interval = \"200ms\"\n\
-     probe_timeout  = \"500ms\"\n\
+     probe_timeout  = \"2s\"\n\
      retry_interval = \"60s\"\n";
 
 /// A monitor that did not run judges nothing by the time it missed.
@@ -59,7 +59,7 @@ fn commands_without_manners_cost_one_probe_each_and_leave_nothing() {
     }
     daemon.wait_status("leaver", "ok");
     daemon.wait_status("fine", "ok");
-    let before = descriptors(daemon.pid());
+    let before = descriptors(daemon.pid()) + 4;
     let fine = || daemon.service("fine")["checks"][0]["at"].clone();
     let mut seen = Vec::new();
     wait_for("ten more cycles beside them", || {
@@ -70,7 +70,10 @@ fn commands_without_manners_cost_one_probe_each_and_leave_nothing() {
         (seen.len() > 10).then_some(())
     });
     assert_eq!(daemon.service("fine")["status"], "ok");
-    assert!(descriptors(daemon.pid()) <= before + 8, "{before} {}", descriptors(daemon.pid()));
+    // How many commands are in flight at one look is chance; what leaked never comes back.
+    wait_for("no more descriptors than before", || {
+        (descriptors(daemon.pid()) <= before).then_some(())
+    });
     let mut daemon = daemon;
     assert_eq!(daemon.stop(), Some(0));
     for marker in ["4242", "4243", "4244"] {

@@ -77,16 +77,14 @@ impl Board {
             return;
         }
         bump(&mut self.counters.feeds);
-        let before = self.fed.replace(now);
+        self.fed = Some(now);
         match self.stage {
             Stage::Armed { fed, .. } | Stage::Warned { fed, .. } => {
-                if before.is_some() {
-                    let gap = between(fed, now);
-                    self.counters.longest_gap_ms = self.counters.longest_gap_ms.max(gap);
-                    if matches!(self.stage, Stage::Warned { why: Why::Silence, .. }) {
-                        bump(&mut self.counters.near_misses);
-                        actions.push(Action::Note(Note::NearMiss(gap)));
-                    }
+                let gap = between(fed, now);
+                self.counters.longest_gap_ms = self.counters.longest_gap_ms.max(gap);
+                if matches!(self.stage, Stage::Warned { why: Why::Silence, .. }) {
+                    bump(&mut self.counters.near_misses);
+                    actions.push(Action::Note(Note::NearMiss(gap)));
                 }
                 self.guard(now);
             }
@@ -165,7 +163,7 @@ impl Board {
                 let lost = fed.after(self.record.settings.link_timeout);
                 let silence =
                     if up { lost.min(now.after(self.record.settings.timeout)) } else { lost };
-                self.guard_until(fed, silence.max(fed.after(self.record.settings.timeout)));
+                self.guard_until(fed, silence);
             }
             _ => {} // nothing else waits for a feed that a port could bring
         }

@@ -74,7 +74,6 @@ impl Board {
         for at in self.record.resets.iter() {
             self.history.add_restart(at);
         }
-        self.age(now);
         let distance = |from: Instant| from.after(Settings::MOST_PULSE).after(boot_grace);
         if let Some(newest) = &self.record.newest {
             self.not_before = self.not_before.max(distance(newest.at));

@@ -2,7 +2,7 @@
 
 use crate::failure::Cause;
 use crate::history::{FailureSlots, InstantSlots};
-use crate::policy::{Destination, FailoverMode};
+use crate::policy::{Destination, FailoverMode, PolicySlot};
 use crate::time::Instant;
 use crate::verdict::{Verdict, decide};
 use crate::weight::Weight;
@@ -11,11 +11,11 @@ use super::Monitor;
 use super::event::{Action, Actions, Holder, Origin, Reason};
 use super::standing::{Cycle, Pursuit, Status};
 
-impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
+impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
     /// R1: healthy ends everything that waited, whatever the history; failures are aged, not
     /// cleared.
     pub(super) fn on_healthy(&mut self, now: Instant, actions: &mut Actions) {
-        let window = self.policy.limits().retry_interval;
+        let window = self.policy().limits().retry_interval;
         self.history.age(now, window);
         self.standing.unmeasured_since = None;
         self.standing.grace_until = None;
@@ -36,7 +36,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// R21: the status stays as last known; after the window it is degraded.
     pub(super) fn on_unmeasured(&mut self, now: Instant) {
         let since = *self.standing.unmeasured_since.get_or_insert(now);
-        let window = u64::from(self.policy.limits().retry_interval.as_millis());
+        let window = u64::from(self.policy().limits().retry_interval.as_millis());
         let unhurt = matches!(self.standing.status, Status::Ok | Status::Unknown);
         if unhurt && now.since(since) >= window {
             self.standing.status = Status::Degraded;
@@ -65,7 +65,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             self.count_beside(weight, cause, now);
             return;
         }
-        if immediate && self.policy.gives_over() {
+        if immediate && self.policy().gives_over() {
             self.begin_failure_event();
             self.history.spend_failures();
             self.ask(Reason::Immediate(cause), now, actions);
@@ -104,9 +104,9 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
 
     /// R2 to R5: adds to the history and acts on what it then calls for.
     fn count(&mut self, weight: Weight, cause: Cause, now: Instant, actions: &mut Actions) {
-        self.history.age(now, self.policy.limits().retry_interval);
+        self.history.age(now, self.policy().limits().retry_interval);
         self.history.add_failure(now, weight, cause);
-        let verdict = decide(&self.policy, &self.history);
+        let verdict = decide(self.policy(), &self.history);
         if verdict == Verdict::Nothing {
             if self.standing.status != Status::Faulted {
                 self.standing.status = Status::Degraded;
@@ -134,7 +134,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         if !matches!(self.standing.pursuit, Pursuit::NotNow { .. } | Pursuit::Asking { .. }) {
             return;
         }
-        self.history.age(now, self.policy.limits().retry_interval);
+        self.history.age(now, self.policy().limits().retry_interval);
         self.history.add_failure(now, weight, cause);
         if self.history.failure_sum() >= 100 {
             self.history.spend_failures();
@@ -156,13 +156,13 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     pub(super) fn denied(&mut self, now: Instant, actions: &mut Actions) {
         self.standing.pursuit = Pursuit::None;
         self.resume(now);
-        if self.policy.scope().destination == Destination::Board {
+        if self.policy().scope().destination == Destination::Board {
             // R22: as under restart_only, the budget stays spent.
             self.budget_spent(actions);
             return;
         }
         self.history.clear();
-        self.history.age(now, self.policy.limits().retry_interval);
+        self.history.age(now, self.policy().limits().retry_interval);
         let floor = self.delay_index();
         self.standing.pace_floor = Some(floor);
         let due = self.standing.dead && !self.standing.blocked();
@@ -203,8 +203,8 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
 
     /// R11: what waits may be something the new limits never do. A person's wish is not theirs.
     pub(super) fn call_off_what_is_ruled_out(&mut self, now: Instant, actions: &mut Actions) {
-        let acts = self.policy.limits().failover_mode != FailoverMode::LogOnly;
-        let gives_over = self.policy.gives_over();
+        let acts = self.policy().limits().failover_mode != FailoverMode::LogOnly;
+        let gives_over = self.policy().gives_over();
         match self.standing.pursuit {
             Pursuit::Delaying { origin: Origin::Monitor, .. }
             | Pursuit::Unstopped { origin: Origin::Monitor, .. }

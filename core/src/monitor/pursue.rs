@@ -2,7 +2,7 @@
 
 use crate::failure::Cause;
 use crate::history::{FailureSlots, InstantSlots};
-use crate::policy::{Destination, FailoverMode, START_DISTANCE};
+use crate::policy::{Destination, FailoverMode, PolicySlot, START_DISTANCE};
 use crate::time::{Instant, Span};
 
 use super::event::{
@@ -11,7 +11,7 @@ use super::event::{
 use super::standing::{Cycle, Ended, Pursuit, Status};
 use super::{ASK_AGAIN, Monitor};
 
-impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
+impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
     /// The service runs: begin, or begin anew. After a giveover the histories are empty.
     pub(super) fn on_begin(
         &mut self,
@@ -42,7 +42,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
 
     /// Something runs since now: grace begins, and the next start keeps its distance.
     fn note_start(&mut self, now: Instant) {
-        let grace = self.policy.limits().start_grace;
+        let grace = self.policy().limits().start_grace;
         self.standing.grace_until = (!grace.is_zero()).then(|| now.after(grace));
         self.standing.last_start = Some(now);
     }
@@ -61,7 +61,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     /// R4, R13: a restart is decided. The generation advances now, before the stop, so that
     /// what the old instance still answers counts nothing.
     pub(super) fn decide_restart(&mut self, origin: Origin, now: Instant, actions: &mut Actions) {
-        self.history.age(now, self.policy.limits().retry_interval);
+        self.history.age(now, self.policy().limits().retry_interval);
         let mut wait = Span::ZERO;
         if origin == Origin::Monitor {
             self.history.add_restart(now);
@@ -70,7 +70,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             if let Some(floor) = &mut self.standing.pace_floor {
                 *floor = index;
             }
-            wait = self.policy.limits().restart_delay.wait(index);
+            wait = self.policy().limits().restart_delay.wait(index);
         }
         if origin != Origin::Operator {
             self.standing.status = Status::Degraded;
@@ -161,7 +161,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             return; // a dead process counts when released
         }
         let asks = origin == Origin::Monitor
-            && self.policy.gives_over_failed_start()
+            && self.policy().gives_over_failed_start()
             && !self.standing.asked;
         if asks {
             self.history.take_back_restart();
@@ -180,7 +180,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             self.sleep(now);
             return;
         }
-        if self.policy.limits().failover_mode == FailoverMode::Hard {
+        if self.policy().limits().failover_mode == FailoverMode::Hard {
             actions.push(Action::Reset { cause });
         }
         self.call_off_what_is_ruled_out(now, actions); // the limits may have changed meanwhile
@@ -240,7 +240,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
         actions: &mut Actions,
     ) {
         match outcome {
-            GiveoverOutcome::Granted if self.policy.scope().destination == Destination::Board => {
+            GiveoverOutcome::Granted if self.policy().scope().destination == Destination::Board => {
                 self.standing.pursuit = Pursuit::None; // R22: nothing is stopped, it goes on
                 self.resume(now);
             }
@@ -262,7 +262,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
     }
 
     fn not_now(&mut self, reason: Reason, first: Instant, now: Instant, actions: &mut Actions) {
-        let last = first.after(self.policy.limits().retry_interval);
+        let last = first.after(self.policy().limits().retry_interval);
         if now >= last {
             self.denied(now, actions);
             return;
@@ -307,7 +307,7 @@ impl<F: FailureSlots, R: InstantSlots> Monitor<F, R> {
             return;
         }
         self.call_off();
-        self.history.age(now, self.policy.limits().retry_interval);
+        self.history.age(now, self.policy().limits().retry_interval);
         self.history.spend_failures();
         self.history.add_restart(now);
         self.standing.generation = self.standing.generation.wrapping_add(1);

@@ -159,6 +159,8 @@ fn a_host_that_never_boots_is_held_after_its_budget() {
     bench.pass(s(12 * 3600));
     assert_eq!((bench.state(), bench.pulses()), (State::Held, 3));
     assert_eq!(bench.board.report(ms(bench.now)).held, Some(Why::NoBoot));
+    let warned = bench.notes.iter().filter(|note| **note == Note::State(State::Warned));
+    assert_eq!(warned.count(), 1, "a grace is long enough for the distance of pulses");
 }
 
 #[test]
@@ -248,6 +250,28 @@ fn power_that_comes_back_waits_for_the_host_and_is_still_armed() {
     assert_eq!(bench.state(), State::Armed);
 }
 
+#[test]
+fn a_reset_of_the_board_alone_begins_a_grace_for_pulses_too() {
+    let mut bench = Bench::armed(PLAIN);
+    bench.restart(Cut::Reset);
+    bench.pass(s(5));
+    bench.feed();
+    assert_eq!(bench.state(), State::Armed);
+    bench.pass(s(594));
+    assert_eq!(bench.pulses(), 0, "silent for 594 s, and too soon");
+    bench.pass(s(1));
+    assert_eq!(bench.pulses(), 1);
+}
+
+#[test]
+fn after_a_loss_of_power_a_reset_of_the_board_guards_no_host_that_has_not_spoken() {
+    let mut bench = Bench::armed(PLAIN);
+    bench.restart(Cut::Power);
+    bench.restart(Cut::Reset);
+    bench.pass(s(86_400));
+    assert_eq!((bench.state(), bench.pulses()), (State::Waiting, 0));
+}
+
 /// Cut at every step of intent, assert, release and done, both ways.
 #[test]
 fn a_cut_at_any_step_never_doubles_a_pulse_and_never_lowers_a_count() {
@@ -300,6 +324,34 @@ fn two_pulses_are_at_least_the_boot_grace_apart() {
     assert_eq!(bench.pulses(), 2);
     let apart = bench.edges[2].at - bench.edges[0].at;
     assert!(apart >= 600_000, "{apart}");
+}
+
+/// What counts is when the line moved, not when it was decided.
+#[test]
+fn a_pulse_that_waited_for_the_store_is_recorded_at_its_edge() {
+    let mut bench = Bench::armed(PLAIN);
+    bench.store_works = false;
+    bench.pass(s(60));
+    bench.store_works = true;
+    bench.pass(s(2));
+    let edge = bench.now - 1_000;
+    let record = bench.board.durable();
+    assert_eq!(bench.edges[0].at, bench.on - 1_000);
+    assert_eq!(record.newest.map(|newest| newest.at), Some(ms(edge)));
+    assert!(record.resets.iter().eq([ms(edge)]));
+    assert_eq!(bench.board.not_before(), ms(edge + 1_000 + 600_000), "from the longest pulse");
+}
+
+#[test]
+fn what_is_told_of_the_last_reset_begins_anew_with_the_next() {
+    let mut bench = Bench::armed(PLAIN);
+    hang(&mut bench);
+    confirm(&mut bench);
+    let last = bench.board.report(ms(bench.now)).last.expect("there was one");
+    assert_eq!((last.up_after_ms, last.confirmed_after_ms), (Some(38_250), Some(338_250)));
+    bench.pass_until(State::Grace, s(7200));
+    let last = bench.board.report(ms(bench.now)).last.expect("there was one");
+    assert_eq!((last.up_after_ms, last.confirmed_after_ms), (None, None));
 }
 
 #[test]

@@ -260,6 +260,28 @@ fn a_host_without_power_is_not_reset_and_waited_for() {
 }
 
 #[test]
+fn a_host_that_loses_its_power_before_the_edge_is_not_reset_and_its_reset_counts() {
+    let mut bench = Bench::armed(PLAIN);
+    bench.store_works = false;
+    bench.pass(s(60));
+    bench.store_works = true;
+    bench.tell(Event::HostPower(false));
+    bench.pass(s(86_400));
+    assert_eq!((bench.state(), bench.pulses(), bench.board.resets()), (State::Waiting, 0, 1));
+    let record = bench.durable().expect("it was stored");
+    assert!(!record.intent && !record.guarding && record.ever == 1);
+}
+
+#[test]
+fn a_board_that_starts_beside_a_host_without_power_waits_for_it() {
+    let mut bench = Bench::armed(PLAIN);
+    bench.restart(Cut::Reset);
+    bench.tell(Event::HostPower(false));
+    bench.pass(s(86_400));
+    assert_eq!((bench.state(), bench.pulses()), (State::Waiting, 0));
+}
+
+#[test]
 fn every_state_has_its_light() {
     let mut bench = Bench::new(PLAIN);
     assert_eq!(bench.board.light(true), Light::TwoFlashes);

@@ -1,6 +1,8 @@
 //! What a host may ask of its board, and what it is refused.
 
-use giveover_core::board::{Action, End, Event, Note, Refusal, Request, Settings, State, Why};
+use giveover_core::board::{
+    Action, End, Event, Note, Refusal, Request, Settings, State, Verdict, Why,
+};
 use giveover_core::time::Span;
 
 use crate::bench::{Bench, Cut};
@@ -72,6 +74,50 @@ fn a_disarm_ends_by_itself_and_is_15_minutes_in_any_60() {
 }
 
 #[test]
+fn another_disarm_ends_the_one_under_way_and_is_charged_from_there() {
+    let mut bench = Bench::armed(PLAIN);
+    bench.ask(Request::Disarm(s(900))).expect("the whole of it");
+    bench.pass(s(1));
+    assert_eq!(bench.ask(Request::Disarm(s(900))), Err(Refusal::DisarmedTooLong));
+    bench.ask(Request::Disarm(s(899))).expect("what is left of it");
+    bench.pass(s(899));
+    assert_eq!(bench.state(), State::Armed);
+    assert_eq!(bench.ask(Request::Disarm(s(1))), Err(Refusal::DisarmedTooLong));
+}
+
+#[test]
+fn what_ends_a_disarm_makes_none_longer_that_was_over() {
+    let mut bench = Bench::armed(PLAIN);
+    bench.ask(Request::Disarm(s(1))).expect("little enough");
+    bench.pass(s(50));
+    bench.feed();
+    for _ in 0..100 {
+        bench.pass(s(15));
+        bench.feed();
+    }
+    bench.tell(Event::Jumper(true));
+    bench.tell(Event::Jumper(false));
+    bench.feed();
+    assert_eq!(bench.ask(Request::Disarm(s(899))), Ok(()));
+}
+
+#[test]
+fn a_disarm_that_could_not_be_remembered_is_refused() {
+    let mut bench = Bench::armed(PLAIN);
+    for _ in 0..8 {
+        bench.ask(Request::Disarm(s(1))).expect("little enough");
+        bench.pass(s(2));
+        bench.feed();
+    }
+    assert_eq!(bench.ask(Request::Disarm(s(1))), Err(Refusal::DisarmedTooLong));
+    for _ in 0..240 {
+        bench.pass(s(15));
+        bench.feed();
+    }
+    assert_eq!(bench.ask(Request::Disarm(s(1))), Ok(()), "the first is more than an hour ago");
+}
+
+#[test]
 fn a_hang_during_a_disarm_is_found_after_it() {
     let mut bench = Bench::armed(PLAIN);
     bench.ask(Request::Disarm(MINUTE)).expect("nothing stands in the way");
@@ -118,8 +164,37 @@ fn a_reset_that_the_host_asks_for_is_charged_and_refused_past_the_budget() {
     }
     assert_eq!(bench.ask(Request::Reset(ASKED)), Err(Refusal::BudgetSpent));
     assert_eq!((bench.state(), bench.pulses()), (State::Armed, 1), "a host that asks lives");
+    bench.pass(s(15));
+    bench.feed_with(false);
+    assert_eq!(bench.state(), State::Armed, "what was refused counts nothing afterwards");
     let last = bench.board.report(ms(bench.now)).last.expect("there was one");
     assert_eq!((last.why, last.up_after_ms), (ASKED, Some(40_000)));
+}
+
+#[test]
+fn a_boot_confirmed_in_the_moment_of_a_reset_is_not_that_resets() {
+    let mut bench = Bench::armed(PLAIN);
+    hang(&mut bench);
+    let feed_for = |bench: &mut Bench, quarters: u32| {
+        for _ in 0..quarters {
+            bench.pass(s(15));
+            bench.feed();
+        }
+    };
+    feed_for(&mut bench, 60);
+    bench.ask(Request::Confirm).expect("it is fed");
+    bench.ask(Request::Reset(ASKED)).expect("the budget is not spent");
+    bench.pass(s(40));
+    bench.feed();
+    feed_for(&mut bench, 300);
+    bench.tell(Event::Feed { fresh: true, right: false, verdict: Verdict::Ok });
+    assert_eq!(bench.board.resets(), 1, "the first is old and proven, the second is not");
+    bench.ask(Request::Confirm).expect("it is fed");
+    bench.pass(s(1));
+    bench.tell(Event::Feed { fresh: true, right: false, verdict: Verdict::Ok });
+    bench.pass(millis(1));
+    assert_eq!(bench.board.resets(), 1, "that makes a failure, and a reset");
+    assert_eq!(bench.pulses(), 3);
 }
 
 #[test]
@@ -182,4 +257,16 @@ fn an_announced_grace_is_for_the_boot_to_come_or_the_one_under_way() {
     assert_eq!(bench.pulses(), 1);
     bench.pass(s(602));
     assert_eq!(bench.pulses(), 2, "it was for one boot");
+
+    let mut bench = Bench::armed(PLAIN);
+    bench.ask(Request::Grace(MINUTE)).expect("in range");
+    bench.ask(Request::End(End::Reboot)).expect("nothing stands in the way");
+    bench.pass(s(599));
+    assert_eq!(bench.pulses(), 0, "it makes no grace shorter");
+
+    let mut bench = Bench::armed(PLAIN);
+    bench.ask(Request::End(End::Reboot)).expect("nothing stands in the way");
+    bench.ask(Request::Grace(MINUTE)).expect("in range");
+    bench.pass(s(599));
+    assert_eq!(bench.pulses(), 0, "nor the one under way");
 }

@@ -2,7 +2,9 @@
 //!
 //! If the frozen bytes fail, the code is wrong: they are never edited.
 
-use giveover_core::board::{Durable, DurableError, Newest, Resets, Second, Settings, Why};
+use giveover_core::board::{
+    Board, Durable, DurableError, Newest, Resets, Second, Settings, Start, Why,
+};
 use giveover_core::bytes::crc32;
 use giveover_core::time::Span;
 
@@ -160,6 +162,15 @@ fn the_higher_count_wins_and_then_the_newer_record() {
     assert_eq!(chosen(record(2, 8, 5), record(1, 9, 5)), Some((2, 8, 5)), "the count first");
     assert_eq!(chosen(record(1, 9, 5), record(1, 8, 7)), Some((1, 9, 7)), "time goes on");
     assert_eq!(chosen(record(1, 9, 5), record(1, 9, 7)), Some((1, 9, 7)));
+}
+
+#[test]
+fn the_time_of_a_board_never_goes_back_behind_its_record() {
+    let record = Durable { powered: ms(5_000), ..Durable::NEW };
+    let (board, _) = Board::start(Some(record), Start::PowerUp, ms(4_000));
+    assert_eq!(board.latest(), ms(5_000));
+    let (board, _) = Board::start(Some(record), Start::PowerUp, ms(6_000));
+    assert_eq!(board.latest(), ms(6_000));
 }
 
 #[test]

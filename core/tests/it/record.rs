@@ -64,7 +64,7 @@ fn every_entry_fits_and_comes_back() {
 /// No standing is longer than one whose every number is the largest there is.
 #[test]
 fn the_longest_standing_there_can_be_fits() {
-    let long = [&[0xFF; 9][..], &[0x01]].concat(); // 64 bits
+    let long = [&[0xFE][..], &[0xFF; 8], &[0x01]].concat(); // 64 bits, `Instant::MAX`
     let middle = [&[0xFF; 4][..], &[0x0F]].concat(); // 32 bits
     let short = [0xFF, 0xFF, 0x03]; // 16 bits
     let bytes = [

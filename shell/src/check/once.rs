@@ -98,7 +98,7 @@ mod tests {
     use giveover_core::weight::Weight;
 
     use super::*;
-    use crate::config::plan::{Host, HttpPlan, Kind, Method, Target, Weights};
+    use crate::config::plan::{Host, HttpPlan, Kind, Method, Question, Target, Weights};
 
     fn clock() -> impl FnMut() -> Instant {
         let start = std::time::Instant::now();
@@ -114,15 +114,15 @@ mod tests {
             body: None,
             cap: 4096,
         };
-        CheckPlan {
+        let question = Question {
             name: "page".into(),
             kind: Kind::Http(http.into()),
-            targets: vec![Target { host, port }],
             timeout,
             weights: Weights::DEFAULT,
             every: None,
             observe: false,
-        }
+        };
+        CheckPlan { targets: vec![Target { host, port }].into(), question: question.into() }
     }
 
     fn failed(once: &Once) -> (Phase, u16) {

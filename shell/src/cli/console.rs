@@ -17,7 +17,7 @@ pub struct Console {
     pub surroundings: Surroundings,
 }
 
-/// What we take from environment and user, read once.
+/// What we take from environment, user and starter, read once.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// `GIVEOVER_SOCKET`.
@@ -30,6 +30,8 @@ pub struct Surroundings {
     pub root: bool,
     /// `NO_COLOR` is set, or the terminal is dumb.
     pub colourless: bool,
+    /// The words this process was started with, our own name first.
+    pub words: Vec<OsString>,
 }
 
 impl Console {
@@ -80,6 +82,7 @@ impl Surroundings {
             person_runtime: path("XDG_RUNTIME_DIR"),
             root: rustix::process::geteuid().is_root(),
             colourless: dumb || variable("NO_COLOR").is_some(),
+            words: std::env::args_os().collect(),
         }
     }
 }

@@ -16,14 +16,14 @@ use crate::report::found::check_doc;
 use crate::report::probe::{ProbeDoc, StepDoc};
 use crate::{daemon, sim};
 
-/// `run`: returns one of its exit statuses.
-pub(super) fn run(options: RunOptions) -> Exit {
+/// `run`, started with `words`: returns one of its exit statuses.
+pub(super) fn run(options: RunOptions, words: &[OsString]) -> Exit {
     // What our starter left open is nobody's here, and would go on to every child.
     crate::reactor::close_inherited();
     if options.demo {
         return Exit(daemon::demo::run(options.paint));
     }
-    Exit(daemon::run(&daemon::Options {
+    let options = daemon::Options {
         file: Some(options.file),
         observe: options.observe,
         leave: options.leave,
@@ -33,7 +33,8 @@ pub(super) fn run(options: RunOptions) -> Exit {
         debug: options.debug,
         paint: options.paint,
         until_given_over: false,
-    }))
+    };
+    Exit(daemon::run_anew(&options, words))
 }
 
 /// `check`: reads files only, or with `here` also asks this machine.
@@ -111,12 +112,20 @@ fn check_of(request: &ProbeRequest) -> Result<CheckPlan, Stop> {
     );
     let loaded = config::load_str("URL", &text).map_err(|errors| {
         let first = errors.findings().first();
-        Stop::usage(first.map_or_else(String::new, |found| found.message.clone()))
+        Stop::usage(first.map_or_else(String::new, said))
     })?;
     let service = loaded.plan.services.into_iter().next();
     let check = service.and_then(|service| service.checks.into_iter().next());
     let check = check.filter(|check| !check.targets.is_empty());
     check.ok_or_else(|| Stop::usage(format!("{} names no address to probe", request.url)))
+}
+
+/// What is wrong with a target, and the remedy.
+fn said(found: &config::Finding) -> String {
+    match &*found.label {
+        "" => found.message.clone(),
+        label => format!("{}; {label}", found.message),
+    }
 }
 
 /// `simulate`: runs every file, and exits with the worst of their statuses.

@@ -51,6 +51,7 @@ use console::Console;
 use exit::{Exit, Stop};
 use session::Session;
 
+use crate::daemon;
 use crate::service::exec;
 
 pub use check::{CheckOptions, Checked};
@@ -64,6 +65,10 @@ pub fn main() -> ExitCode {
     // A service on its way to its own program: nothing of ours belongs before it.
     if arguments.get(1).is_some_and(|verb| verb == exec::VERB) {
         return exec::main(arguments.into_iter().skip(2));
+    }
+    // `run` that has read its configuration: nothing of ours is wanted for that any more.
+    if let Some(descriptor) = daemon::prepare::is_prepared(&arguments) {
+        return daemon::prepare::resume(descriptor).into();
     }
     run_with(&arguments, &mut Console::of_process()).into()
 }

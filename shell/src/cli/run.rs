@@ -81,7 +81,7 @@ pub(super) fn run(verb: Run, session: &mut Session<'_>) -> Result<Exit, Stop> {
         super::Colour::Never => false,
         super::Colour::Auto => session.console.error_terminal && !around.colourless,
     };
-    Ok(engine::run(RunOptions {
+    let options = RunOptions {
         file: verb.file.unwrap_or_else(|| PathBuf::from(place::CONFIGURATION)),
         observe: verb.observe,
         leave: verb.leave,
@@ -92,5 +92,6 @@ pub(super) fn run(verb: Run, session: &mut Session<'_>) -> Result<Exit, Stop> {
         demo: verb.demo,
         debug: verb.debug.map_or(Debug::Off, Debug::from),
         paint: Paint::new(colour),
-    }))
+    };
+    Ok(engine::run(options, &around.words))
 }

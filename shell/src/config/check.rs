@@ -4,7 +4,7 @@ use giveover_core::time::Span;
 
 use super::address::{self, Addresses};
 use super::kind;
-use super::plan::{CheckPlan, Host, Kind, Target};
+use super::plan::{CheckPlan, Host, Kind, Question, Target};
 use super::quantity::written;
 use super::reader::Reader;
 use super::report::Findings;
@@ -153,15 +153,8 @@ fn build(
     let kind = kind::read(what, asked.kind, asked.url.as_ref(), targets.as_deref(), reader, out);
     let weights = kind::weights(asked.kind, reader, out);
     let (timeout, every, observe) = common(reader, around, out);
-    Some(CheckPlan {
-        name: name.into(),
-        kind: kind?,
-        targets: targets?,
-        timeout,
-        weights,
-        every,
-        observe,
-    })
+    let question = Question { name: name.into(), kind: kind?, timeout, weights, every, observe };
+    Some(CheckPlan { targets: targets?.into(), question: question.into() })
 }
 
 /// Keys of every check that one kind has no use for.
@@ -269,7 +262,7 @@ pub(super) fn host_field(targets: &[Target]) -> String {
 impl CheckPlan {
     /// Whether this kind of check asks addresses. One that does and has none cannot measure.
     #[must_use]
-    pub const fn asks_addresses(&self) -> bool {
-        matches!(self.kind, Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. })
+    pub fn asks_addresses(&self) -> bool {
+        !matches!(self.kind, Kind::Command(_) | Kind::Process)
     }
 }

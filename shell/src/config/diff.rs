@@ -112,9 +112,9 @@ pub fn diff(old: &Plan, new: &Plan) -> Diff {
         services: new.services.iter().map(fate).collect(),
         removed: gone
             .filter(|(service, _)| !after.contains_key(&*service.name))
-            .map(|(service, number)| (service.name.clone(), number))
+            .map(|(service, number)| ((*service.name).into(), number))
             .collect(),
-        names: new.services.iter().map(|service| service.name.clone()).collect(),
+        names: new.services.iter().map(|service| (*service.name).into()).collect(),
     }
 }
 

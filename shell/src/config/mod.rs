@@ -30,6 +30,7 @@ mod kind;
 mod later;
 mod name;
 mod needs;
+pub mod pack;
 pub mod plan;
 mod policy;
 pub mod preset;
@@ -45,6 +46,7 @@ mod snippet;
 mod source;
 mod syntax;
 mod tables;
+pub mod talk;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,11 @@
 //! The configuration once it has been read, checked and found possible: ready to run.
 //!
-//! Plans can be serialised, so that one process can read the files and another run what they say:
-//! reading takes some ten times the memory of the plan, which an allocator seldom gives back.
+//! Ten thousand services must stay small, and most of them say the same about different targets.
+//! So a service and a check are a name or targets of their own, and [`Terms`] or [`Question`]
+//! behind a pointer, which read as if they were its own; [`super::pack`] makes equal ones one.
 
 use std::net::IpAddr;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,9 +14,12 @@ use giveover_core::policy::Policy;
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use super::talk::Talk;
 
 /// Everything a daemon needs to know, from one file and those it includes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The file that was given, as an absolute path.
     pub file: PathBuf,
@@ -36,6 +41,7 @@ pub struct HostPlan {
     /// The host's name on screens.
     pub node: String,
     /// Hosts whose answers prove that our own network works.
+    #[serde(skip)] // packed with the other checks
     pub trusted: Vec<CheckPlan>,
     /// Decide, record and show, but act on nothing.
     pub observe: bool,
@@ -77,18 +83,40 @@ pub struct GiveoverPlan {
 }
 
 /// `[service.NAME]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ServicePlan {
     /// The service's name.
-    pub name: Box<str>,
+    pub name: Arc<str>,
+    /// The checks in file order. A check's place here is its number in causes.
+    pub checks: SmallVec<[CheckPlan; 1]>,
+    /// The rest; what it has in common with others it shares with them.
+    pub terms: Arc<Terms>,
+}
+
+impl ServicePlan {
+    /// The rest, to change it: from now on it is the service's own.
+    pub fn terms_mut(&mut self) -> &mut Terms {
+        Arc::make_mut(&mut self.terms)
+    }
+}
+
+impl Deref for ServicePlan {
+    type Target = Terms;
+
+    fn deref(&self) -> &Terms {
+        &self.terms
+    }
+}
+
+/// What a service is besides its name and its checks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Terms {
     /// The preset it was made from.
     pub preset: Option<Box<str>>,
     /// What runs it.
     pub run: Run,
     /// Checked before a planned stop; not 0 leaves the service as it is.
     pub validate: Option<Vec<String>>,
-    /// The checks in file order. A check's place here is its number in causes.
-    pub checks: Vec<CheckPlan>,
     /// Checks (by place) tried in this order, each only when the one before is healthy.
     pub ladder: Vec<u8>,
     /// How the checks of one cycle make one verdict.
@@ -96,15 +124,27 @@ pub struct ServicePlan {
     /// Services (by place) that must be ok before this one is acted on.
     pub needs: Vec<u32>,
     /// The limits, found possible.
-    pub policy: Policy,
+    pub policy: Arc<Policy>,
     /// Where a giveover goes.
     pub giveover: GoesTo,
     /// Our own way out: the local-fault rule never holds it.
     pub network: bool,
+    /// Units: the limits that the file leaves to the unit itself.
+    pub left_to_unit: LeftToUnit,
     /// Where each limit came from, for `check`: key, source ("built in", "policy slow"). Shared
     /// by all services where they are the same; not part of what is serialised.
     #[serde(skip)]
     pub sources: Arc<[(&'static str, String)]>,
+}
+
+/// Limits of a unit that the configuration does not set: the unit's own hold, as soon as systemd
+/// has said them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftToUnit {
+    /// `start_timeout`
+    pub start_timeout: bool,
+    /// `stop_timeout`
+    pub stop_timeout: bool,
 }
 
 /// `giveover = …` of a service (R22).
@@ -156,16 +196,41 @@ pub enum StopMethod {
 }
 
 /// `check.NAME`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CheckPlan {
+    /// Whom: every one of these must answer; the heaviest failure is the check's. Empty for
+    /// kinds without an address; empty too where [`CheckPlan::asks_addresses`] but none is
+    /// configured ("no network resource"): such a check cannot be measured.
+    pub targets: Targets,
+    /// What it asks them; shared with the checks of others that ask the same.
+    pub question: Arc<Question>,
+}
+
+/// Whom a check asks: mostly one.
+pub type Targets = SmallVec<[Target; 1]>;
+
+impl CheckPlan {
+    /// What it asks, to change it: from now on it is the check's own.
+    pub fn question_mut(&mut self) -> &mut Question {
+        Arc::make_mut(&mut self.question)
+    }
+}
+
+impl Deref for CheckPlan {
+    type Target = Question;
+
+    fn deref(&self) -> &Question {
+        &self.question
+    }
+}
+
+/// What a check is besides its targets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
     /// The check's name.
     pub name: Box<str>,
     /// What is asked and what is expected.
     pub kind: Kind,
-    /// Whom: every one of these must answer; the heaviest failure is the check's. Empty for
-    /// kinds without an address; empty too where [`CheckPlan::asks_addresses`] but none is
-    /// configured ("no network resource"): such a check cannot be measured.
-    pub targets: Vec<Target>,
     /// The total deadline of one probe of one target.
     pub timeout: Span,
     /// What failures weigh.
@@ -225,6 +290,8 @@ pub enum Kind {
         /// The `fsinfo` program.
         fsinfo: Box<str>,
     },
+    /// A protocol of which a few bytes tell.
+    Talk(Box<Talk>),
 }
 
 impl Kind {
@@ -237,6 +304,7 @@ impl Kind {
             Self::Command(_) => "command",
             Self::Process => "process",
             Self::Xfnts { .. } => "xfnts",
+            Self::Talk(talk) => talk.word(),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::files::Files;
 use super::later;
 use super::name;
 use super::needs::{self, Wants};
-use super::plan::{CheckPlan, GoesTo, Run, ServicePlan};
+use super::plan::{CheckPlan, GoesTo, LeftToUnit, Run, ServicePlan, Terms};
 use super::policy::{Policies, Settled, SourceLists};
 use super::preset::{self, Presets};
 use super::reader::{Reader, header};
@@ -81,7 +81,9 @@ pub(super) fn read_all(
     let needs = needs::resolve(&names, &wants, out);
     if services.len() == needs.len() {
         for ((service, _), needs) in services.iter_mut().zip(needs) {
-            service.needs = needs;
+            if !needs.is_empty() {
+                service.terms_mut().needs = needs;
+            }
         }
     }
     services
@@ -120,9 +122,11 @@ fn read(
     limits.lay(&ground.policies.layers_of(own, &source, &reader.path, out));
     let wants = draft.wants.clone();
     let service = draft.finish(&entry.key, limits, &reader, &mut shared.sources, out);
-    let service = service.map(|(service, places)| {
-        let preset = preset_name.map(Into::into);
-        (ServicePlan { preset, ..service }, places)
+    let service = service.map(|(mut service, places)| {
+        if let Some(name) = preset_name {
+            service.terms_mut().preset = Some(name.into());
+        }
+        (service, places)
     });
     (service, wants)
 }
@@ -173,7 +177,7 @@ impl Draft {
         let watched = !reader.has("unit") && !reader.has("start");
         let goes_to =
             if watched && !reader.has("giveover") { GoesTo::Nobody } else { self.goes_to };
-        fit(&mut limits, &self.run, watched, goes_to);
+        let left_to_unit = fit(&mut limits, &self.run, watched, goes_to);
         let around = Around {
             path: &reader.path,
             addresses: self.addresses.as_ref(),
@@ -193,20 +197,20 @@ impl Draft {
         let scope = scope::of(&self.run, &checks, &ladder, limits.combine, goes_to);
         let policy = judge(&limits, scope, reader, &self.allow, out)?;
         let places = places(reader, check_places, self.allow);
-        let service = ServicePlan {
-            name: name.into(),
+        let terms = Terms {
             preset: None,
             run: self.run,
             validate: self.validate,
-            checks,
             ladder,
             combine: limits.combine,
             needs: Vec::new(),
-            policy,
+            policy: policy.into(),
             giveover: goes_to,
             network: self.network,
+            left_to_unit,
             sources: sources.of(&limits),
         };
+        let service = ServicePlan { name: name.into(), checks: checks.into(), terms: terms.into() };
         warning::of_service(&service, &places, out);
         Some((service, places))
     }
@@ -254,20 +258,20 @@ fn places(reader: &Reader<'_>, checks: Vec<Place>, allow: Vec<&'static str>) -> 
 const OF_UNITS: Span = Span::from_secs(90);
 
 /// What `check` calls the source of these.
-pub(super) const SYSTEMD: &str = "systemd's default";
+const SYSTEMD: &str = "systemd's default";
 
-/// Limits that follow from what runs the service.
-fn fit(limits: &mut Settled, run: &Run, watched: bool, goes_to: GoesTo) {
-    if matches!(run, Run::Unit(_)) {
-        for key in ["start_timeout", "stop_timeout"] {
-            if limits.place(key).is_none() {
-                limits.derive(key, SYSTEMD);
-                match key {
-                    "start_timeout" => limits.limits.start_timeout = OF_UNITS,
-                    _ => limits.limits.stop_timeout = OF_UNITS,
-                }
-            }
-        }
+/// Limits that follow from what runs the service; says which are the unit's own affair.
+fn fit(limits: &mut Settled, run: &Run, watched: bool, goes_to: GoesTo) -> LeftToUnit {
+    let left = |key| matches!(run, Run::Unit(_)) && limits.place(key).is_none();
+    let left =
+        LeftToUnit { start_timeout: left("start_timeout"), stop_timeout: left("stop_timeout") };
+    if left.start_timeout {
+        limits.limits.start_timeout = OF_UNITS;
+        limits.derive("start_timeout", SYSTEMD);
+    }
+    if left.stop_timeout {
+        limits.limits.stop_timeout = OF_UNITS;
+        limits.derive("stop_timeout", SYSTEMD);
     }
     if watched && goes_to == GoesTo::Nobody {
         limits.limits.failover_mode = FailoverMode::LogOnly;
@@ -276,6 +280,7 @@ fn fit(limits: &mut Settled, run: &Run, watched: bool, goes_to: GoesTo) {
         limits.limits.retry_count = Some(0);
         limits.derive("retry_count", "watched only");
     }
+    left
 }
 
 fn goes_to(reader: &Reader<'_>, command: bool, out: &mut Findings) -> GoesTo {

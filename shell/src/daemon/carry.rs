@@ -2,19 +2,18 @@
 
 use giveover_core::failure::Cause;
 use giveover_core::monitor::{Event, Status};
-use giveover_core::time::Span;
+use giveover_core::time::{Instant, Span};
 
 use super::control::ClientId;
 use super::http::{Ask, EventsAsk};
 use super::rights::Peer;
 use super::work::Then;
-use super::{DAEMON_END, DAEMON_JOURNAL, DAEMON_WATCHDOG, Daemon};
+use super::{DAEMON_END, DAEMON_JOURNAL, DAEMON_WATCHDOG, Daemon, IDLE_MS};
 use crate::clock::Look;
 use crate::journal::{HostBudget, Note};
 use crate::message::{self, Debug, host};
 use crate::reactor::{Notice, Ready, Room, Token};
 use crate::report::model::{EventDoc, Reply};
-use crate::report::time::Moment;
 
 /// A stop that hangs does not keep the daemon longer than this beyond the services' own limits.
 const END_SLACK: Span = Span::from_secs(5);
@@ -144,18 +143,9 @@ impl Daemon {
     }
 
     fn past_events(&self, ask: &EventsAsk) -> Vec<EventDoc> {
-        let now = Moment::parse(&self.clock.wall(self.now));
-        let young = |event: &&EventDoc| match (ask.since_ms, now, Moment::parse(&event.at)) {
-            (Some(since), Some(now), Some(at)) => now.since(at) <= since,
-            _ => true,
-        };
-        let of_these =
-            |event: &&EventDoc| ask.services.is_empty() || ask.services.contains(&event.service);
-        let ring = &self.events.ring;
-        let mut events: Vec<EventDoc> =
-            ring.iter().rev().filter(of_these).filter(young).take(ask.last).cloned().collect();
-        events.reverse();
-        events
+        let since =
+            ask.since_ms.map(|ms| Instant::from_millis(self.now.as_millis().saturating_sub(ms)));
+        self.events.past(&self.clock, &ask.services, since, ask.last)
     }
 
     /// USR1: the full status into the log.
@@ -196,7 +186,7 @@ impl Daemon {
             [Status::Faulted, Status::Degraded, Status::Offline, Status::Unknown, Status::Ok];
         let count = |status: Status| {
             let watches = self.watches.iter().take(self.shown());
-            watches.filter(|watch| watch.monitor.status() == status).count()
+            watches.filter(|watch| self.shown_status(watch) == status).count()
         };
         let parts: Vec<String> = statuses
             .into_iter()
@@ -217,12 +207,30 @@ impl Daemon {
             self.journal.compact(now, machines);
         }
         self.tell_journal();
-        if let Some(at) = self.journal.poll_timeout() {
-            if self.journal_armed.is_none_or(|armed| at < armed) {
-                self.journal_armed = Some(at);
-                self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_JOURNAL, 0), at);
-            }
+        self.arm_journal();
+    }
+
+    /// Before a long wait: writes what could have waited, so that nobody is woken up for it.
+    pub(super) fn write_before_idling(&mut self, now: Instant) {
+        let next = self.reactor.timers.next();
+        if next.is_none_or(|next| next.since(now) >= IDLE_MS) {
+            self.journal.flush(now);
+            self.arm_journal();
         }
+    }
+
+    /// The journal has one timer, and none while it wants nothing.
+    fn arm_journal(&mut self) {
+        let wanted = self.journal.poll_timeout();
+        if self.journal_armed.map(|(at, _)| at) == wanted {
+            return;
+        }
+        if let Some((_, timer)) = self.journal_armed {
+            self.reactor.timers.disarm(timer);
+        }
+        self.journal_armed = wanted.map(|at| {
+            (at, self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_JOURNAL, 0), at))
+        });
     }
 
     /// What was noticed about the clocks: only what is shown depends on it.

@@ -14,7 +14,7 @@ use mio::net::{UnixListener, UnixStream};
 
 use super::http::{self, Ask, EventsAsk, Parsed};
 use super::rights::Peer;
-use crate::reactor::{Reactor, Ready, Room, Token};
+use crate::reactor::{Reactor, Ready, Room, Timer, Token};
 use crate::report::model::EventDoc;
 
 /// More clients than this wait in the kernel's queue.
@@ -23,6 +23,8 @@ const MOST_CLIENTS: usize = 128;
 const MOST_UNREAD: usize = 4 << 20;
 /// A request must be complete within this.
 const PATIENCE: Span = Span::from_secs(10);
+/// Who could not be let in is tried again after this.
+const ACCEPT_AGAIN: Span = Span::from_millis(200);
 /// The token index of the listener; clients have theirs from 0.
 const LISTENER: u32 = 0xF_FFFF;
 
@@ -34,6 +36,8 @@ struct Client {
     stream: UnixStream,
     peer: Peer,
     token: Token,
+    /// Cuts it off if its request is not complete in time.
+    timer: Timer,
     received: Vec<u8>,
     unsent: Vec<u8>,
     /// So much of it is sent.
@@ -59,6 +63,7 @@ pub(super) struct Control {
     listener: UnixListener,
     clients: Vec<Option<Client>>,
     generation: u32,
+    accept_again: Option<Timer>,
 }
 
 impl Control {
@@ -77,7 +82,13 @@ impl Control {
         let mut listener = UnixListener::bind(path)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o660))?;
         reactor.add(&mut listener, Token::new(Room::Control, LISTENER, 0), Interest::READABLE)?;
-        Ok(Self { path: path.to_owned(), listener, clients: Vec::new(), generation: 0 })
+        Ok(Self {
+            path: path.to_owned(),
+            listener,
+            clients: Vec::new(),
+            generation: 0,
+            accept_again: None,
+        })
     }
 
     /// A source is ready; complete requests are put into `asked`.
@@ -95,14 +106,20 @@ impl Control {
         let Some(client) = self.client_mut(ready.token) else { return };
         if ready.readable {
             if let Some(ask) = client.read() {
+                reactor.timers.disarm(client.timer); // or it wakes us for nothing
                 asked.push((ClientId(client.token), client.peer.clone(), ask));
             }
         }
         self.push_out(reactor, ready.token);
     }
 
-    /// A timer of this room: clients that never finished their request are cut off.
+    /// A timer of this room: clients that never finished their request are cut off, and those who
+    /// could not be let in are tried again.
     pub(super) fn due(&mut self, reactor: &mut Reactor, token: Token, now: Instant) {
+        if token.index == LISTENER {
+            self.accept_again = None;
+            return self.accept(reactor, now);
+        }
         let late = self
             .client_mut(token)
             .is_some_and(|client| matches!(client.state, State::Request { until } if now >= until));
@@ -170,10 +187,25 @@ impl Control {
     fn accept(&mut self, reactor: &mut Reactor, now: Instant) {
         // Edge-triggered: take all there are. Past the limit they are turned away at once, or
         // the edge would never come again.
-        while let Ok((stream, _)) = self.listener.accept() {
-            let connected = self.clients.iter().flatten().count();
-            if connected < MOST_CLIENTS {
-                self.admit(reactor, stream, now);
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    let connected = self.clients.iter().flatten().count();
+                    if connected < MOST_CLIENTS {
+                        self.admit(reactor, stream, now);
+                    }
+                }
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock => return,
+                    io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
+                    // Whoever waits there makes no other edge: no descriptors, no memory.
+                    _ => {
+                        let token = Token::new(Room::Control, LISTENER, 0);
+                        let again = || reactor.timers.arm(token, now.after(ACCEPT_AGAIN));
+                        self.accept_again.get_or_insert_with(again);
+                        return;
+                    }
+                },
             }
         }
     }
@@ -197,11 +229,12 @@ impl Control {
             return;
         }
         let until = now.after(PATIENCE);
-        reactor.timers.arm(token, until);
+        let timer = reactor.timers.arm(token, until);
         self.clients[place] = Some(Client {
             stream,
             peer,
             token,
+            timer,
             received: Vec::new(),
             unsent: Vec::new(),
             sent: 0,
@@ -225,6 +258,7 @@ impl Control {
     fn remove(&mut self, reactor: &mut Reactor, token: Token) {
         let Some(slot) = self.clients.get_mut(token.index as usize) else { return };
         if let Some(mut client) = slot.take() {
+            reactor.timers.disarm(client.timer);
             // Before the descriptor is closed: see `Reactor::registry`.
             let _ = reactor.registry().deregister(&mut client.stream);
         }
@@ -314,5 +348,57 @@ impl Client {
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "client on descriptor {}", self.stream.as_raw_fd())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream as Stream;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Turns until `done`.
+    fn turn_until(
+        reactor: &mut Reactor,
+        control: &mut Control,
+        done: impl Fn(&Control, &[Ask]) -> bool,
+    ) {
+        let mut asked = Vec::new();
+        let mut heard = Vec::new();
+        while !done(control, &heard) {
+            let mut ready = Vec::new();
+            reactor.wait(Some(Duration::from_secs(30)), &mut ready).expect("a wait");
+            assert!(!ready.is_empty(), "nothing came in 30 s");
+            for ready in ready {
+                control.ready(reactor, ready, Instant::from_millis(0), &mut asked);
+            }
+            heard.extend(asked.drain(..).map(|(_, _, ask)| ask));
+        }
+    }
+
+    fn connected(control: &Control) -> usize {
+        control.clients.iter().flatten().count()
+    }
+
+    /// A wake-up ten seconds later that finds nobody is one with nothing due.
+    #[test]
+    fn nothing_is_due_for_a_client_that_has_gone_or_has_asked() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("control.sock");
+        let mut reactor = Reactor::new().expect("a reactor");
+        let mut control = Control::bind(&reactor, &path).expect("a socket");
+
+        let client = Stream::connect(&path).expect("connected");
+        turn_until(&mut reactor, &mut control, |control, _| connected(control) == 1);
+        assert_eq!(reactor.timers.len(), 1, "it must ask in time");
+        drop(client);
+        turn_until(&mut reactor, &mut control, |control, _| connected(control) == 0);
+        assert!(reactor.timers.is_empty());
+
+        let mut client = Stream::connect(&path).expect("connected");
+        client.write_all(b"GET /status.json HTTP/1.1\r\nHost: x\r\n\r\n").expect("asked");
+        turn_until(&mut reactor, &mut control, |_, heard| !heard.is_empty());
+        assert!(reactor.timers.is_empty());
     }
 }

@@ -7,12 +7,14 @@ mod carry;
 mod control;
 mod cycle;
 pub mod demo;
+mod events;
 mod feed;
 mod handover;
 mod host;
 mod http;
 mod once;
 mod operator;
+pub mod prepare;
 mod process;
 mod recover;
 mod reload;
@@ -33,6 +35,7 @@ use std::time::Duration;
 use giveover_core::time::Instant;
 
 use self::control::Control;
+use self::events::Events;
 use self::handover::ServiceArbiter;
 use self::host::HostState;
 use self::once::Once;
@@ -40,19 +43,19 @@ use self::operator::Pending;
 use self::rights::Rights;
 use self::run::Errands;
 use self::sdnotify::Supervisor;
-use self::tell::Events;
 use self::watch::Watch;
 use crate::check::command::{Command, Commands};
 use crate::check::{Answer, Handover, Prober};
 use crate::clock::Clock;
 use crate::config::plan::Plan;
 use crate::journal::Journal;
-use crate::reactor::{Reactor, Ready, Room, Signals, Token};
+use crate::reactor::{Reactor, Ready, Room, Signals, Timer, Token};
 use crate::report::log::Log;
 use crate::service::Services;
 use crate::service::notify::Notify;
 
-pub use start::{Options, SYSTEM_FILE, exit, run};
+pub use prepare::{run, run_anew};
+pub use start::{Options, SYSTEM_FILE, exit};
 
 /// Tokens of the daemon's own room.
 const DAEMON_SIGNALS: u32 = 0;
@@ -63,7 +66,7 @@ const DAEMON_END: u32 = 4;
 const DAEMON_WATCHDOG: u32 = 5;
 
 /// A wait as long as this is worth writing what could have waited.
-const IDLE: Duration = Duration::from_millis(900);
+const IDLE_MS: u64 = 900;
 
 /// A wait that ends this much later than asked for means that we did not run.
 ///
@@ -118,7 +121,7 @@ pub struct Daemon {
     /// The run before was in this boot of the machine.
     same_boot: bool,
     /// When the journal's timer is armed for.
-    journal_armed: Option<Instant>,
+    journal_armed: Option<(Instant, Timer)>,
     /// Since when the journal cannot be written, as far as it was told.
     journal_failing: Option<Instant>,
     /// End once nothing is under watch any more.
@@ -140,12 +143,10 @@ impl Daemon {
     }
 
     fn turn(&mut self) -> io::Result<()> {
-        let due = self.reactor.timers.next();
         let before = self.clock.now();
+        self.write_before_idling(before);
+        let due = self.reactor.timers.next();
         let limit = due.map(|due| Duration::from_millis(due.since(before)));
-        if limit.is_none_or(|limit| limit >= IDLE) {
-            self.journal.flush(before); // and then nothing is left to wake up for
-        }
         let mut ready = std::mem::take(&mut self.ready);
         self.reactor.wait(limit, &mut ready)?;
         let look = self.clock.look();
@@ -227,6 +228,7 @@ impl Daemon {
             if answers.is_empty() {
                 self.answers = answers;
                 self.tell_stuck();
+                self.tell_names();
                 return;
             }
             for answer in answers.drain(..) {

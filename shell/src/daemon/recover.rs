@@ -7,7 +7,7 @@ use super::Daemon;
 use super::watch::{HeldBy, Starter};
 use super::work::{Then, Why};
 use crate::config::plan::Run;
-use crate::journal::{self, Item, Ledger, Note, Reader, Report};
+use crate::journal::{self, Item, Ledger, Note, Reader, Report, Wish};
 use crate::message;
 use crate::reactor::{Room, Token};
 use crate::report::model::EventDoc;
@@ -30,7 +30,7 @@ impl Daemon {
                     if let (Some(message::Event::Restart), Some(name)) = (known, &service) {
                         self.restarts_read.push((name.clone(), *at, restart_cause(text)));
                     }
-                    self.events.push(EventDoc {
+                    let doc = EventDoc {
                         seq: line.seq,
                         at: self.clock.wall(*at),
                         level: level.to_owned(),
@@ -38,7 +38,8 @@ impl Daemon {
                         service: service.unwrap_or_default(),
                         text: text.to_string(),
                         ..EventDoc::default()
-                    });
+                    };
+                    self.events.push(*at, doc);
                 }
                 _ => {}
             }
@@ -77,7 +78,7 @@ impl Daemon {
         self.void_probe(service);
         let machine = self.watches[service].machine;
         let known = self.journal.ledger().service(machine);
-        let process = known.and_then(|known| known.process);
+        let process = known.and_then(journal::Service::process);
         let stage = known.and_then(journal::Service::stage).map(|(_, stage)| stage);
         let adopted = process.is_some_and(|process| self.adopt_process(service, &process));
         let monitor = &self.watches[service].monitor;
@@ -93,11 +94,26 @@ impl Daemon {
         match monitor.waiting_for() {
             Waiting::Ended(Ended::NotBegun) if adopted => self.adopted(service),
             Waiting::Ended(Ended::NotBegun) => self.first_start(service),
-            Waiting::Ended(Ended::Stopped | Ended::Unmonitored) | Waiting::GivenOver => {}
+            Waiting::Ended(Ended::Unmonitored) => self.take_up_ended(service, adopted),
+            Waiting::Ended(Ended::Stopped) | Waiting::GivenOver => {}
             _ if adopted => self.still_there(service),
             _ => self.not_there(service),
         }
         self.arm(service);
+    }
+
+    /// A monitor that has ended: because a person wanted it, or with the daemon before us.
+    fn take_up_ended(&mut self, service: usize, adopted: bool) {
+        let noted = self.journal.ledger().service(self.watches[service].machine);
+        let watched = matches!(self.plan.services[service].run, Run::Watched);
+        match noted.and_then(journal::Service::wish) {
+            // It was cut short.
+            Some(Wish::Stop) => self.stop(service, Then::Rest),
+            Some(Wish::Unwatched) if adopted || watched => {}
+            // What does not run is started as at every beginning, and then it is watched.
+            Some(Wish::Unwatched) | None if !adopted => self.first_start(service),
+            Some(Wish::Unwatched) | None => self.adopted(service),
+        }
     }
 
     /// Probes that were under way prove nothing: we were not there.

@@ -1,12 +1,14 @@
 //! Another configuration while running: what keeps its name keeps its histories.
 
+use std::sync::Arc;
+
 use giveover_core::monitor::{Event, Holder};
 use giveover_core::policy::Policy;
 
-use super::start::{add_trusted, observe, slim};
+use super::start::{add_trusted, observe, shared};
 use super::work::Work;
 use super::{Daemon, watch::Watch};
-use crate::config::plan::{Plan, ServicePlan};
+use crate::config::plan::{Plan, Run, ServicePlan};
 use crate::config::{self, Loaded};
 use crate::machine;
 use crate::message::{self, host};
@@ -16,7 +18,7 @@ impl Daemon {
     /// Reads the configuration again. A bad one changes nothing.
     pub(super) fn reload(&mut self, dry_run: bool, who: &str) -> Reply {
         let plan = match config::load(&self.plan.file) {
-            Ok(Loaded { plan, .. }) => plan,
+            Ok(Loaded { plan, .. }) => self.with_time_outs(plan),
             Err(report) => return self.refuse_reload(&report, dry_run),
         };
         let changes = config::diff::diff(&self.shown_plan(), &plan);
@@ -31,12 +33,27 @@ impl Daemon {
             return Reply { exit: 1, lines: vec![text.into()] };
         }
         self.supervisor.reloading(crate::clock::Reading::take().monotonic_ms * 1000);
-        self.exchange(slim(plan));
+        self.exchange(plan);
         self.supervisor.ready(&self.one_line());
         let text = host::reloaded(&lines);
         self.say_host(message::Event::Reloaded, format!("{text} (by {who})"));
         let lines = if lines.is_empty() { vec!["nothing has changed".into()] } else { lines };
         Reply { exit: 0, lines }
+    }
+
+    /// `plan`, with the time-outs of units that are known already.
+    fn with_time_outs(&self, mut plan: Plan) -> Plan {
+        for service in &mut plan.services {
+            if !matches!(service.run, Run::Unit(_)) {
+                continue;
+            }
+            let Some(known) = self.find(&service.name) else { continue };
+            if self.plan.services[known].run == service.run {
+                let (start, stop) = self.services.time_outs(known as u32);
+                let _ = service.take_time_outs(start, stop); // as at the start
+            }
+        }
+        plan
     }
 
     fn refuse_reload(&mut self, report: &config::Report, dry_run: bool) -> Reply {
@@ -52,7 +69,7 @@ impl Daemon {
         let mut plan = self.plan.clone();
         if plan.services.len() > self.shown() {
             if let Some(trusted) = plan.services.pop() {
-                plan.host.trusted = trusted.checks;
+                plan.host.trusted = trusted.checks.into_vec();
             }
         }
         plan
@@ -68,6 +85,7 @@ impl Daemon {
         if self.observe_asked || plan.host.observe {
             observe(&mut plan);
         }
+        let mut plan = shared(plan);
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);
         self.programs.clear();
@@ -121,13 +139,15 @@ impl Daemon {
 
     fn keep_watch(&mut self, service: usize, before: &ServicePlan, old: Watch) {
         let plan = &self.plan.services[service];
-        let policy = plan.policy;
-        let changed = *old.monitor.policy() != policy;
+        let policy = plan.policy.clone();
+        let changed = *old.monitor.policy() != *policy;
         let mut watch = old.carried_over(before, plan, self.now);
         watch.armed = None;
         self.watches.push(watch);
         if changed {
             self.set_policy(service, policy);
+        } else {
+            self.watches[service].monitor.hold_policy(policy);
         }
         if self.watches[service].monitor.held_by(Holder::LocalFault) && !self.host.local_fault {
             self.feed(service, Event::Release(Holder::LocalFault));
@@ -135,9 +155,10 @@ impl Daemon {
     }
 
     /// R19: other limits; the histories stay.
-    pub(super) fn set_policy(&mut self, service: usize, policy: Policy) {
-        let event = Event::SetPolicy(policy);
+    pub(super) fn set_policy(&mut self, service: usize, policy: Arc<Policy>) {
+        let event = Event::SetPolicy(*policy);
         machine::make_room(&mut self.watches[service].monitor, &event);
         self.feed(service, event);
+        self.watches[service].monitor.hold_policy(policy);
     }
 }

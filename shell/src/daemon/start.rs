@@ -7,19 +7,20 @@ use std::path::{Path, PathBuf};
 use giveover_core::ladder::Combine;
 use giveover_core::policy::{FailoverMode, Limits, Policy, Scope};
 use giveover_core::time::Span;
+use serde::{Deserialize, Serialize};
 
 use super::control::Control;
+use super::events::Events;
 use super::host::HostState;
 use super::rights::Rights;
 use super::sdnotify::Supervisor;
-use super::tell::Events;
 use super::watch::Watch;
 use super::{DAEMON_SIGNALS, Daemon};
 use crate::check::Prober;
 use crate::check::command::Commands;
 use crate::clock::{self, BootId, Clock, Reading};
-use crate::config::plan::{GoesTo, Plan, Run, ServicePlan};
-use crate::config::{self, Loaded};
+use crate::config::pack;
+use crate::config::plan::{GoesTo, LeftToUnit, Plan, Run, ServicePlan, Terms};
 use crate::journal::{self, Journal, Note, OpenError, Place, Recovered};
 use crate::machine;
 use crate::message::{self, Debug, host};
@@ -30,7 +31,7 @@ use crate::service::notify::Notify;
 use crate::service::{Host, Services};
 
 /// What `giveover run` was told.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Options {
     /// The configuration; `/etc/giveover/giveover.toml` if unset.
     pub file: Option<PathBuf>,
@@ -72,10 +73,10 @@ pub mod exit {
 /// Why the daemon could not begin: exit status and what to tell.
 struct Refusal(u8, String);
 
-/// `giveover run`: returns its exit status.
+/// Watches over the services of `plan`: returns the exit status.
 #[must_use]
-pub fn run(options: &Options) -> u8 {
-    match Daemon::prepare(options) {
+pub(super) fn watch(options: &Options, plan: Plan) -> u8 {
+    match Daemon::prepare(options, plan) {
         Ok(mut daemon) => {
             daemon.begin();
             let ended = daemon.run_loop();
@@ -90,11 +91,7 @@ pub fn run(options: &Options) -> u8 {
 }
 
 impl Daemon {
-    fn prepare(options: &Options) -> Result<Self, Refusal> {
-        let mut plan = load(options)?;
-        if options.observe || plan.host.observe {
-            observe(&mut plan);
-        }
+    fn prepare(options: &Options, mut plan: Plan) -> Result<Self, Refusal> {
         let (journal, recovered) = open_journal(options, &plan)?;
         let state = journal.place().dir().display().to_string();
         let boot = BootId::read();
@@ -178,8 +175,15 @@ impl Daemon {
         for at in recovered.ledger.charges(journal::HostBudget::Actions) {
             self.host.budget.charge(at);
         }
-        for service in 0..self.plan.services.len() {
-            let known = recovered.machines.remove(&self.plan.services[service].name);
+        let services = self.plan.services.len();
+        self.watches.reserve_exact(services);
+        self.journal.reserve(services);
+        self.reactor.timers.reserve(services);
+        for service in 0..services {
+            let known = recovered.machines.remove(&*self.plan.services[service].name);
+            if let (Some(known), true) = (&known, recovered.report.lost_history()) {
+                self.host.doubted.insert(known.number);
+            }
             self.add_watch(service, known);
         }
         for (_, gone) in recovered.machines {
@@ -199,18 +203,24 @@ impl Daemon {
             Some(known) => (known.number, known.monitor),
             None => {
                 let number = self.journal.name(now, &plan.name);
-                let monitor = machine::boxed(plan.policy, now);
+                let monitor = machine::boxed(plan.policy.clone(), now);
                 self.journal.made(now, number, &monitor);
                 (number, monitor)
             }
         };
         let mut watch = Watch::new(plan, monitor, now);
         watch.machine = number;
-        let policy = plan.policy;
-        let changed = *watch.monitor.policy() != policy;
+        if let Some(noted) = self.journal.ledger().service(number) {
+            self.plan.services[service].name = noted.name.clone(); // one for both
+        }
+        let plan = &self.plan.services[service];
+        let policy = plan.policy.clone();
+        let changed = *watch.monitor.policy() != *policy;
         self.watches.push(watch);
         if changed {
             self.set_policy(service, policy);
+        } else {
+            self.watches[service].monitor.hold_policy(policy);
         }
     }
 
@@ -229,6 +239,7 @@ impl Daemon {
         for service in 0..self.shown() {
             self.settle_need(service);
         }
+        self.look_after_journal(); // the first wait may be a long one
         self.feed_supervisor();
         self.supervisor.ready(&self.one_line());
     }
@@ -276,45 +287,9 @@ impl Daemon {
     }
 }
 
-fn load(options: &Options) -> Result<Plan, Refusal> {
-    let file = options.file.clone().unwrap_or_else(|| PathBuf::from(SYSTEM_FILE));
-    load_apart(&file).map_err(|errors| Refusal(exit::CONFIGURATION, errors))
-}
-
-/// Reads the configuration on a thread of its own, and takes only the plan from it.
-///
-/// Reading needs several times the memory of what comes of it, in pieces between which the plan
-/// would lie: the allocator could give little of it back. A thread has memory of its own, which
-/// goes as a whole.
-fn load_apart(file: &Path) -> Result<Plan, String> {
-    let read = || match config::load(file) {
-        Ok(Loaded { plan, .. }) => Ok(postcard::to_stdvec(&slim(plan)).ok()),
-        Err(report) => Err(format!("{report}{}", report.summary())),
-    };
-    let bytes = std::thread::scope(|scope| scope.spawn(read).join());
-    let plan = match bytes {
-        Ok(Ok(bytes)) => bytes.and_then(|bytes| postcard::from_bytes(&bytes).ok()),
-        Ok(Err(errors)) => return Err(errors),
-        Err(_) => None,
-    };
-    match plan {
-        Some(plan) => Ok(plan),
-        // What cannot be handed over is read again here; it only costs memory.
-        None => match config::load(file) {
-            Ok(Loaded { plan, .. }) => Ok(slim(plan)),
-            Err(report) => Err(format!("{report}{}", report.summary())),
-        },
-    }
-}
-
-/// Drops what only `check` prints: ten thousand services would carry it for nothing.
-pub(super) fn slim(mut plan: Plan) -> Plan {
-    for service in &mut plan.services {
-        service.sources = [].into();
-        service.checks.shrink_to_fit();
-    }
-    plan.services.shrink_to_fit();
-    plan
+/// The same plan with what its services have in common only once.
+pub(super) fn shared(plan: Plan) -> Plan {
+    pack::pack(&plan).as_deref().and_then(pack::unpack).unwrap_or(plan)
 }
 
 /// `--observe`: every service is `log_only`.
@@ -323,7 +298,7 @@ pub(super) fn observe(plan: &mut Plan) {
     for service in &mut plan.services {
         let limits = Limits { failover_mode: FailoverMode::LogOnly, ..*service.policy.limits() };
         if let Ok((policy, _)) = Policy::new(limits, *service.policy.scope()) {
-            service.policy = policy;
+            service.terms_mut().policy = policy.into();
         }
     }
 }
@@ -384,18 +359,19 @@ pub(super) fn add_trusted(plan: &mut Plan) {
     let Ok((policy, _)) = Policy::new(limits, Scope { deaths: false, ..Scope::USUAL }) else {
         return;
     };
-    plan.services.push(ServicePlan {
-        name: "(trusted)".into(),
+    let terms = Terms {
         preset: None,
         run: Run::Watched,
         validate: None,
-        checks: std::mem::take(&mut plan.host.trusted),
         ladder: Vec::new(),
         combine: Combine::Heaviest,
         needs: Vec::new(),
-        policy,
+        policy: policy.into(),
         giveover: GoesTo::Nobody,
         network: true,
+        left_to_unit: LeftToUnit::default(),
         sources: [].into(),
-    });
+    };
+    let checks = std::mem::take(&mut plan.host.trusted).into();
+    plan.services.push(ServicePlan { name: "(trusted)".into(), checks, terms: terms.into() });
 }

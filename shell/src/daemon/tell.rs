@@ -1,8 +1,6 @@
 //! What happened, in words: one line for each edge, into the log, the journal, and to whoever
 //! follows.
 
-use std::collections::VecDeque;
-
 use giveover_core::failure::{Cause, Phase, ProbeResult};
 use giveover_core::monitor::{
     Action, Actions, Event, GiveoverOutcome, Holder, Origin, Reason, RestartOutcome, Status,
@@ -12,34 +10,13 @@ use giveover_core::time::Instant;
 
 use super::Daemon;
 use super::feed::Before;
-use super::watch::{Incident, Starter};
+use super::watch::{Incident, Mark, Starter};
+use crate::check::resolve::NameNotice;
 use crate::config::plan::{Kind, Run};
 use crate::journal::{Health, Note};
 use crate::message::{self, cause, host, legacy, words};
 use crate::report::found::{asked, brief_words, cause_words, shown_words};
 use crate::report::model::EventDoc;
-
-/// So many events are kept in memory; the journal has those before.
-const MOST_EVENTS: usize = 2000;
-
-/// The events of late.
-#[derive(Default)]
-pub(super) struct Events {
-    pub(super) ring: VecDeque<EventDoc>,
-    pub(super) seq: u64,
-    pub(super) incident: u32,
-}
-
-impl Events {
-    pub(super) fn push(&mut self, event: EventDoc) {
-        if self.ring.len() == MOST_EVENTS {
-            self.ring.pop_front();
-        }
-        self.seq = self.seq.max(event.seq);
-        self.incident = self.incident.max(event.incident.unwrap_or(0));
-        self.ring.push_back(event);
-    }
-}
 
 impl Daemon {
     /// Says something about a service.
@@ -105,7 +82,7 @@ impl Daemon {
             });
         self.log.write(&doc, unit);
         self.control.publish(&mut self.reactor, &doc);
-        self.events.push(doc);
+        self.events.push(self.now, doc);
     }
 
     /// Tells what an event and its actions were, as far as anyone wants to know.
@@ -324,7 +301,7 @@ impl Daemon {
         if let Some(incident) = &mut more.incident {
             incident.restarts += 1;
         }
-        self.watches[service].marks.push(b'R');
+        self.watches[service].marks.push(Mark::Restart);
         self.say_of(service, message::Event::Restart, text, |doc| {
             doc.cause = Some(causes.join(", "));
             doc.sum = Some(sum);
@@ -344,7 +321,7 @@ impl Daemon {
             }
             Reason::Operator => words::giveover_because("asked by an operator", TO),
         };
-        self.watches[service].marks.push(b'G');
+        self.watches[service].marks.push(Mark::Giveover);
         self.say(service, message::Event::Giveover, text);
     }
 
@@ -369,7 +346,8 @@ impl Daemon {
             self.say(service, message::Event::Status, message.text().to_owned());
         }
         if status == Status::Ok {
-            if let Some(incident) = self.watches[service].more().incident {
+            if let Some(incident) = self.watches[service].more_ref().and_then(|more| more.incident)
+            {
                 let Incident { number, since, failures, restarts } = incident;
                 let text = words::recovered(self.now.since(since), number, failures, restarts);
                 self.say(service, message::Event::Recovered, text);
@@ -494,6 +472,18 @@ impl Daemon {
             let name = check.map(|check| check.name.to_string()).unwrap_or_default();
             let why = format!("pid {} cannot be ended", stuck.pid);
             self.say(service, message::Event::Unmeasured, words::unmeasured(&name, &why, None));
+        }
+    }
+
+    /// Names that began to fail or resolve again, once for each.
+    pub(super) fn tell_names(&mut self) {
+        let notices: Vec<NameNotice> = self.prober.name_notices().collect();
+        for NameNotice { name, failing, kept } in notices {
+            let (event, text) = match failing {
+                Some(code) => (message::Event::NameFailing, host::name_failing(&name, code, kept)),
+                None => (message::Event::NameResolved, host::name_resolved(&name)),
+            };
+            self.say_host(event, text);
         }
     }
 

@@ -6,6 +6,7 @@ use giveover_core::failure::ProbeResult;
 use giveover_core::ladder::{Checks, Ladder, Round};
 use giveover_core::monitor::{Status, Ticket};
 use giveover_core::time::Instant;
+use smallvec::SmallVec;
 
 use super::handover::Handover;
 use super::work::Work;
@@ -24,7 +25,7 @@ pub(super) struct Watch {
     pub(super) round: Option<(Ticket, Round)>,
     /// Counts cycles; answers of an earlier one are late.
     pub(super) cycle: u32,
-    pub(super) checks: Box<[CheckState]>,
+    pub(super) checks: SmallVec<[CheckState; 1]>,
     beside: Checks,
     observed: Checks,
     pub(super) marks: Marks,
@@ -118,29 +119,36 @@ pub(super) struct Incident {
     pub(super) restarts: u32,
 }
 
-/// The marks of the last twenty cycles.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Marks {
-    marks: [u8; Self::MOST],
-    len: u8,
+/// The marks of the last twenty cycles and decisions, three bits each, the newest lowest.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Marks(u64);
+
+/// What three bits of [`Marks`] mean; 0 is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    Healthy = 1,
+    Partial = 2,
+    Complete = 3,
+    Unmeasured = 4,
+    Void = 5,
+    Restart = 6,
+    Giveover = 7,
 }
 
 impl Marks {
-    const MOST: usize = 20;
+    const MOST: u32 = 20;
+    const BITS: u32 = 3;
 
-    pub(super) fn push(&mut self, mark: u8) {
-        if usize::from(self.len) == Self::MOST {
-            self.marks.rotate_left(1);
-            self.len -= 1;
-        }
-        if let Some(place) = self.marks.get_mut(usize::from(self.len)) {
-            *place = mark;
-            self.len += 1;
-        }
+    pub(super) fn push(&mut self, mark: Mark) {
+        let kept = (1 << (Self::MOST * Self::BITS)) - 1;
+        self.0 = (self.0 << Self::BITS | mark as u64) & kept;
     }
 
-    pub(super) fn text(&self) -> String {
-        self.marks.iter().take(usize::from(self.len)).map(|mark| char::from(*mark)).collect()
+    /// One character each, the oldest first.
+    pub(super) fn text(self) -> String {
+        let bits = |place: u32| (self.0 >> (place * Self::BITS)) as usize & 7;
+        let char = |place| " .ox?-RG".chars().nth(bits(place)).filter(|mark| *mark != ' ');
+        (0..Self::MOST).rev().filter_map(char).collect()
     }
 }
 
@@ -164,10 +172,10 @@ impl Watch {
             armed: None,
             round: None,
             cycle: 0,
-            checks: vec![CheckState::new(now); usize::from(count)].into_boxed_slice(),
+            checks: SmallVec::from_elem(CheckState::new(now), usize::from(count)),
             beside,
             observed,
-            marks: Marks { marks: [0; Marks::MOST], len: 0 },
+            marks: Marks::default(),
             since: now,
             failing_at: None,
             more: None,
@@ -275,13 +283,13 @@ fn rank(result: ProbeResult) -> u8 {
 }
 
 /// The mark of a cycle.
-pub(super) fn mark(result: ProbeResult) -> u8 {
+pub(super) fn mark(result: ProbeResult) -> Mark {
     match result {
-        ProbeResult::Healthy => b'.',
-        ProbeResult::Failed(weight, _) if weight.value() < 100 => b'o',
-        ProbeResult::Failed(..) | ProbeResult::Immediate(_) => b'x',
-        ProbeResult::CannotMeasure(_) => b'?',
-        ProbeResult::Void => b'-',
+        ProbeResult::Healthy => Mark::Healthy,
+        ProbeResult::Failed(weight, _) if weight.value() < 100 => Mark::Partial,
+        ProbeResult::Failed(..) | ProbeResult::Immediate(_) => Mark::Complete,
+        ProbeResult::CannotMeasure(_) => Mark::Unmeasured,
+        ProbeResult::Void => Mark::Void,
     }
 }
 
@@ -291,10 +299,15 @@ mod tests {
 
     #[test]
     fn twenty_marks_are_kept() {
-        let mut marks = Marks { marks: [0; Marks::MOST], len: 0 };
-        for mark in b'a'..=b'z' {
+        let mut marks = Marks::default();
+        assert_eq!(marks.text(), "");
+        for mark in [Mark::Restart, Mark::Giveover, Mark::Void, Mark::Unmeasured] {
             marks.push(mark);
         }
-        assert_eq!(marks.text(), "ghijklmnopqrstuvwxyz");
+        assert_eq!(marks.text(), "RG-?");
+        for mark in [Mark::Healthy, Mark::Partial, Mark::Complete].repeat(6) {
+            marks.push(mark);
+        }
+        assert_eq!(marks.text(), "-?.ox.ox.ox.ox.ox.ox");
     }
 }

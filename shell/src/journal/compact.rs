@@ -4,6 +4,7 @@
 //! The new file is written beside the old, and waiting until it is safe on the disk is left to
 //! a thread; meanwhile every record goes into both. Whenever we die, one of them is whole.
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
@@ -31,6 +32,33 @@ impl Settling {
     pub(super) fn write(&mut self, disk: &mut dyn Disk, bytes: &[u8]) -> io::Result<()> {
         write_all(disk, &self.target.file, bytes, self.target.len)?;
         self.target.len += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// A snapshot on its way into its file, a piece at a time: ten thousand machines make megabytes,
+/// for which there is no room to keep.
+struct Snapshot {
+    file: File,
+    /// So much is written.
+    at: u64,
+    records: u32,
+}
+
+impl Snapshot {
+    const PIECE: usize = 32 << 10;
+
+    fn push(&mut self, disk: &mut dyn Disk, piece: &mut Framer, record: &[u8]) -> io::Result<()> {
+        piece.push(record);
+        self.records += 1;
+        if piece.len() >= Self::PIECE { self.flush(disk, piece) } else { Ok(()) }
+    }
+
+    fn flush(&mut self, disk: &mut dyn Disk, piece: &mut Framer) -> io::Result<()> {
+        piece.seal();
+        write_all(disk, &self.file, piece.bytes(), self.at)?;
+        self.at += piece.len() as u64;
+        piece.clear();
         Ok(())
     }
 }
@@ -100,34 +128,33 @@ impl Journal {
         now: Instant,
         machines: impl IntoIterator<Item = (u32, &'m BoxedMonitor)>,
     ) -> io::Result<Target> {
-        let image = self.image(now, machines);
-        let file = self.disk.create(&self.place.next())?;
-        write_all(self.disk.as_mut(), &file, image.bytes(), 0)?;
-        Ok(Target { file, len: image.len() as u64 })
-    }
-
-    fn image<'m>(
-        &self,
-        now: Instant,
-        machines: impl IntoIterator<Item = (u32, &'m BoxedMonitor)>,
-    ) -> Framer {
-        let mut body = Framer::default();
-        let mut snapshot = 0;
+        let mut writer =
+            Snapshot { file: self.disk.create(&self.place.next())?, at: 0, records: 0 };
+        let mut piece = Framer::default();
+        // How many records there are is known at the end. Until then the header promises more than
+        // there can be, so that a part is never taken for the whole.
+        let promised = Header { version: VERSION, first: self.next_seq(), snapshot: u32::MAX };
+        promised.write(&mut piece);
+        let disk = self.disk.as_mut();
         for (at, note) in self.ledger.notes() {
-            body.push(&encode_note(at, &note));
-            snapshot += 1;
+            writer.push(disk, &mut piece, &encode_note(at, &note))?;
         }
         for (machine, monitor) in machines {
+            let mut result = Ok(());
             machine_entries(now, machine, monitor, |entry| {
-                encode_entry(&entry, |record| body.push(record));
-                snapshot += 1;
+                encode_entry(&entry, |record| {
+                    if result.is_ok() {
+                        result = writer.push(disk, &mut piece, record);
+                    }
+                });
             });
+            result?;
         }
-        body.seal();
-        let mut image = Framer::default();
-        Header { version: VERSION, first: self.next_seq(), snapshot }.write(&mut image);
-        image.append(&body);
-        image
+        writer.flush(disk, &mut piece)?;
+        let Snapshot { file, at: len, records } = writer;
+        Header { version: VERSION, first: self.next_seq(), snapshot: records }.write(&mut piece);
+        write_all(self.disk.as_mut(), &file, piece.bytes(), 0)?;
+        Ok(Target { file, len })
     }
 
     /// Puts the new file in the place of the old one once it is safe.

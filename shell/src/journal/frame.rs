@@ -80,12 +80,6 @@ impl Framer {
         self.seal();
     }
 
-    /// Adds the whole frames of `other`.
-    pub(super) fn append(&mut self, other: &Self) {
-        self.seal();
-        self.bytes.extend_from_slice(&other.bytes);
-    }
-
     /// Closes the open frame.
     pub(super) fn seal(&mut self) {
         let Some(start) = self.open.take() else { return };

@@ -1,6 +1,7 @@
 //! What the notes of a journal come to: everything a run must know besides the machines.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use giveover_core::arbiter::Node;
 use giveover_core::monitor::{Event, Holder, Ticket};
@@ -17,7 +18,8 @@ pub struct Ledger {
     ended: bool,
     last: Instant,
     anchors: Anchors,
-    services: BTreeMap<u32, Service>,
+    /// In the order of their numbers.
+    services: Vec<(u32, Service)>,
     actions: VecDeque<Instant>,
     resets: VecDeque<Instant>,
     next: u32,
@@ -27,26 +29,63 @@ pub struct Ledger {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Service {
     /// Its name.
-    pub name: Box<str>,
-    /// Its main process, while it runs.
-    pub process: Option<Process>,
+    pub name: Arc<str>,
     more: Option<Box<More>>,
+}
+
+/// Why a person ended a service's monitor. A monitor that ended without one ended with its daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// To stop the service; it is not known to have stopped.
+    Stop,
+    /// To leave the service alone.
+    Unwatched,
+}
+
+impl Wish {
+    /// The word of the command line.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Unwatched => "monitor stop",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        [Self::Stop, Self::Unwatched].into_iter().find(|wish| wish.word() == word)
+    }
 }
 
 /// What few services have, apart, so that many stay small.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct More {
+    process: Option<Process>,
+    /// Why its monitor has ended, while it has, if a person wanted it.
+    wish: Option<(Instant, Wish)>,
     hold: Option<(Instant, Hold)>,
     stage: Option<(Instant, Ticket, Stage)>,
     gave_over: Vec<(Node, Instant)>,
 }
 
 impl Service {
+    /// Its main process, while it runs.
+    #[must_use]
+    pub fn process(&self) -> Option<Process> {
+        self.more.as_ref()?.process
+    }
+
     /// The person's hold, and since when.
     #[must_use]
     pub fn hold(&self) -> Option<(Instant, &Hold)> {
         let (since, hold) = self.more.as_ref()?.hold.as_ref()?;
         Some((*since, hold))
+    }
+
+    /// Why a person ended its monitor, while it has ended.
+    #[must_use]
+    pub fn wish(&self) -> Option<Wish> {
+        self.more.as_ref()?.wish.map(|(_, wish)| wish)
     }
 
     /// How far the restart or giveover of this ticket has come.
@@ -74,6 +113,11 @@ impl Service {
 }
 
 impl Ledger {
+    /// Makes room for so many services.
+    pub(super) fn reserve(&mut self, services: usize) {
+        self.services.reserve_exact(services.saturating_sub(self.services.len()));
+    }
+
     /// No budget of the host is larger.
     const MOST_CHARGES: usize = 1000;
     /// Nodes of a group that are remembered to have given it over.
@@ -118,7 +162,8 @@ impl Ledger {
     /// The service of this number.
     #[must_use]
     pub fn service(&self, number: u32) -> Option<&Service> {
-        self.services.get(&number)
+        let place = self.place(number).ok()?;
+        self.services.get(place).map(|(_, service)| service)
     }
 
     /// What was charged to a budget of the host, oldest first.
@@ -147,13 +192,15 @@ impl Ledger {
             Note::Wall { wall_ms } => self.anchors.add(Anchor { at, wall_ms: *wall_ms }),
             Note::Named { machine, name } => self.named(*machine, name),
             Note::Gone { machine } => {
-                self.services.remove(machine);
+                if let Ok(place) = self.place(*machine) {
+                    self.services.remove(place);
+                }
             }
             Note::Held { machine, hold } => {
                 self.with(*machine, |service| service.more().hold = Some((at, hold.clone())));
             }
             Note::Process { machine, process } => {
-                self.with(*machine, |service| service.process = Some(*process));
+                self.with(*machine, |service| service.more().process = Some(*process));
             }
             Note::Stage { machine, ticket, stage } => {
                 self.with(*machine, |service| service.more().stage = Some((at, *ticket, *stage)));
@@ -162,6 +209,11 @@ impl Ledger {
             Note::GaveOver { machine, from } => self.gave_over(*machine, *from, at),
             Note::ForgotGiveovers { machine } => {
                 self.with(*machine, |service| service.more().gave_over.clear());
+            }
+            Note::Asked { machine: Some(machine), verb, .. } => {
+                if let Some(wish) = Wish::from_word(verb) {
+                    self.with(*machine, |service| service.more().wish = Some((at, wish)));
+                }
             }
             // told to people, and nothing follows from it
             Note::Asked { .. } | Note::Text { .. } | Note::Lost { .. } | Note::SetAside { .. } => {}
@@ -183,39 +235,48 @@ impl Ledger {
                     more.stage = more.stage.filter(|(_, noted, _)| *noted != ticket);
                 });
             }
-            Event::Died { .. } | Event::Stopped => {
-                self.with(entry.machine, |service| service.process = None);
+            Event::Died { .. } => {
+                self.with(entry.machine, |service| service.more().process = None);
             }
+            Event::Stopped => self.with(entry.machine, |service| {
+                service.more().process = None;
+                service.more().wish = None;
+            }),
+            Event::Begin { .. } => self.with(entry.machine, |service| service.more().wish = None),
             _ => {} // everything else leaves the notes as they are
         }
     }
 
     /// The notes that come to this ledger again, each with its time: a snapshot of it.
-    pub(super) fn notes(&self) -> Vec<(Instant, Note)> {
-        let mut notes = Vec::new();
-        notes.extend(self.run.iter().map(|(at, run)| (*at, Note::Run(run.clone()))));
-        for Anchor { at, wall_ms } in self.anchors.iter() {
-            notes.push((at, Note::Wall { wall_ms }));
-        }
-        notes.extend(self.ended.then_some((self.last, Note::Ended)));
-        for (budget, charges) in
-            [(HostBudget::Actions, &self.actions), (HostBudget::Resets, &self.resets)]
-        {
-            notes.extend(charges.iter().map(|at| (*at, Note::Charged { budget })));
-        }
-        for (machine, service) in &self.services {
-            service_notes(*machine, service, self.last, &mut notes);
-        }
-        notes
+    pub(super) fn notes(&self) -> impl Iterator<Item = (Instant, Note)> + '_ {
+        let run = self.run.iter().map(|(at, run)| (*at, Note::Run(run.clone())));
+        let walls = self.anchors.iter().map(|it| (it.at, Note::Wall { wall_ms: it.wall_ms }));
+        let ended = self.ended.then_some((self.last, Note::Ended));
+        let charged = |budget| self.charges(budget).map(move |at| (at, Note::Charged { budget }));
+        let charged = charged(HostBudget::Actions).chain(charged(HostBudget::Resets));
+        let last = self.last;
+        let services = self.services.iter();
+        let services = services.flat_map(move |(number, it)| service_notes(*number, it, last));
+        run.chain(walls).chain(ended).chain(charged).chain(services)
     }
 
-    fn named(&mut self, machine: u32, name: &str) {
+    /// Where the service of this number is, or would be.
+    fn place(&self, machine: u32) -> Result<usize, usize> {
+        self.services.binary_search_by_key(&machine, |(number, _)| *number)
+    }
+
+    fn named(&mut self, machine: u32, name: &Arc<str>) {
         self.next = self.next.max(machine.saturating_add(1));
-        self.services.entry(machine).or_default().name = name.into();
+        let name = name.clone();
+        match self.place(machine) {
+            Ok(place) => self.services[place].1.name = name,
+            Err(place) => self.services.insert(place, (machine, Service { name, more: None })),
+        }
     }
 
     fn with(&mut self, machine: u32, change: impl FnOnce(&mut Service)) {
-        if let Some(service) = self.services.get_mut(&machine) {
+        let Ok(place) = self.place(machine) else { return };
+        if let Some((_, service)) = self.services.get_mut(place) {
             change(service);
             service.tidy();
         }
@@ -244,11 +305,16 @@ impl Ledger {
     }
 }
 
-fn service_notes(machine: u32, service: &Service, last: Instant, notes: &mut Vec<(Instant, Note)>) {
-    notes.push((last, Note::Named { machine, name: service.name.clone() }));
-    let process = service.process.map(|process| Note::Process { machine, process });
+fn service_notes(machine: u32, service: &Service, last: Instant) -> Vec<(Instant, Note)> {
+    let mut notes = vec![(last, Note::Named { machine, name: service.name.clone() })];
+    let Some(more) = &service.more else { return notes };
+    let process = more.process.map(|process| Note::Process { machine, process });
     notes.extend(process.map(|note| (last, note)));
-    let Some(more) = &service.more else { return };
+    if let Some((at, wish)) = more.wish {
+        let (verb, nobody) = (wish.word().into(), Box::<str>::default());
+        let asked = Note::Asked { machine: Some(machine), verb, who: nobody.clone(), why: nobody };
+        notes.push((at, asked));
+    }
     if let Some((at, hold)) = &more.hold {
         notes.push((*at, Note::Held { machine, hold: hold.clone() }));
     }
@@ -257,6 +323,7 @@ fn service_notes(machine: u32, service: &Service, last: Instant, notes: &mut Vec
     }
     let stamps = more.gave_over.iter();
     notes.extend(stamps.map(|(from, at)| (*at, Note::GaveOver { machine, from: *from })));
+    notes
 }
 
 #[cfg(test)]
@@ -285,6 +352,7 @@ mod tests {
             Note::Held { machine: 4, hold },
             Note::Process { machine: 0, process },
             Note::Stage { machine: 0, ticket: Ticket(3), stage: Stage::Stopping },
+            Note::Asked { machine: Some(4), verb: "stop".into(), who: "".into(), why: "".into() },
             Note::Charged { budget: HostBudget::Actions },
             Note::Charged { budget: HostBudget::Resets },
             Note::GaveOver { machine: 4, from: Node(1) },
@@ -301,7 +369,7 @@ mod tests {
         let mut ledger = full();
         for _ in 0..2 {
             let mut again = Ledger::default();
-            ledger.notes().iter().for_each(|(at, note)| again.take_note(*at, note));
+            ledger.notes().for_each(|(at, note)| again.take_note(at, &note));
             assert_eq!(again, ledger);
             ledger.take_note(at(500), &Note::Ended);
         }
@@ -321,8 +389,32 @@ mod tests {
         ledger.take_entry(&event(23, 0, done(Ticket(3))));
         assert_eq!(stage(&ledger), None);
         ledger.take_entry(&event(24, 0, Event::Died { cause: Cause::new(Phase::Died, 0) }));
-        assert!(ledger.service(0).is_some_and(|service| service.process.is_none()));
+        assert!(ledger.service(0).is_some_and(|service| service.process().is_none()));
         assert_eq!(ledger.last(), at(24));
+    }
+
+    /// What a person wanted holds until the service has stopped or a monitor begins.
+    #[test]
+    fn a_wish_ends_with_what_it_was_for() {
+        let asked = |verb: &str| Note::Asked {
+            machine: Some(4),
+            verb: verb.into(),
+            who: "ops".into(),
+            why: "".into(),
+        };
+        let begin = Event::Begin { first: giveover_core::time::Span::ZERO, started: true };
+        let wish = |ledger: &Ledger| ledger.service(4).and_then(Service::wish);
+        let mut ledger = full();
+        for (verb, wanted) in [("stop", Wish::Stop), ("monitor stop", Wish::Unwatched)] {
+            for end in [Event::Stopped, begin] {
+                ledger.take_note(at(30), &asked(verb));
+                ledger.take_note(at(31), &asked("clear"));
+                ledger.take_entry(&event(32, 4, Event::End));
+                assert_eq!(wish(&ledger), Some(wanted));
+                ledger.take_entry(&event(33, 4, end));
+                assert_eq!(wish(&ledger), None);
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a journal says besides the machines' own entries: the shell's notes.
 
+use std::sync::Arc;
+
 use giveover_core::arbiter::Node;
 use giveover_core::monitor::Ticket;
 use giveover_core::time::Instant;
@@ -29,7 +31,7 @@ pub enum Note {
         /// The number in the entries.
         machine: u32,
         /// The service.
-        name: Box<str>,
+        name: Arc<str>,
     },
     /// The service is no longer configured; its machine is gone.
     Gone {
@@ -117,13 +119,26 @@ impl Note {
 
     /// The same note with its texts cut to what is kept.
     pub(super) fn trim(mut self) -> Self {
-        let texts: [Option<&mut Box<str>>; 3] = match &mut self {
-            Self::Run(run) => [Some(&mut run.version), None, None],
-            Self::Named { name, .. } => [Some(name), None, None],
-            Self::Held { hold, .. } => [Some(&mut hold.who), Some(&mut hold.why), None],
-            Self::Asked { verb, who, why, .. } => [Some(verb), Some(who), Some(why)],
-            Self::Text { event, text, .. } => [Some(event), Some(text), None],
-            Self::SetAside { file, why } => [Some(file), Some(why), None],
+        match &mut self {
+            Self::Run(run) => cut(&mut run.version),
+            Self::Named { name, .. } => cut(name),
+            Self::Held { hold, .. } => {
+                cut(&mut hold.who);
+                cut(&mut hold.why);
+            }
+            Self::Asked { verb, who, why, .. } => {
+                cut(verb);
+                cut(who);
+                cut(why);
+            }
+            Self::Text { event, text, .. } => {
+                cut(event);
+                cut(text);
+            }
+            Self::SetAside { file, why } => {
+                cut(file);
+                cut(why);
+            }
             Self::Ended
             | Self::Wall { .. }
             | Self::Gone { .. }
@@ -132,17 +147,17 @@ impl Note {
             | Self::Charged { .. }
             | Self::GaveOver { .. }
             | Self::ForgotGiveovers { .. }
-            | Self::Lost { .. } => [None, None, None],
-        };
-        texts.into_iter().flatten().for_each(cut);
+            | Self::Lost { .. } => {}
+        }
         self
     }
 }
 
-fn cut(text: &mut Box<str>) {
-    if text.len() > Note::LONGEST_TEXT {
-        let end = (0..=Note::LONGEST_TEXT).rev().find(|end| text.is_char_boundary(*end));
-        *text = text.get(..end.unwrap_or(0)).unwrap_or_default().into();
+fn cut<T: AsRef<str> + for<'a> From<&'a str>>(text: &mut T) {
+    let whole = text.as_ref();
+    if whole.len() > Note::LONGEST_TEXT {
+        let end = (0..=Note::LONGEST_TEXT).rev().find(|end| whole.is_char_boundary(*end));
+        *text = whole.get(..end.unwrap_or(0)).unwrap_or_default().into();
     }
 }
 

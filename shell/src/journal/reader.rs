@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use giveover_core::time::Instant;
 
@@ -30,7 +31,7 @@ pub struct Line {
     /// When, in milliseconds since 1970; zero if the journal does not say.
     pub wall_ms: u64,
     /// The service it is about, by its name at that time.
-    pub service: Option<Box<str>>,
+    pub service: Option<Arc<str>>,
     /// It is part of the snapshot the oldest generation begins with: it tells what was known
     /// then, and happened before.
     pub in_snapshot: bool,

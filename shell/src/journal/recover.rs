@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use giveover_core::time::Instant;
 
@@ -20,7 +21,7 @@ use crate::machine::BoxedMonitor;
 #[derive(Debug, Default)]
 pub struct Recovered {
     /// The services' machines, rebuilt from snapshot and events, by name.
-    pub machines: HashMap<Box<str>, Machine>,
+    pub machines: HashMap<Arc<str>, Machine>,
     /// Everything else: the last run, processes, holds, stages, budgets, the wall clock.
     pub ledger: Ledger,
     /// What people must be told.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use giveover_core::time::Instant;
 
@@ -23,7 +24,7 @@ pub struct Report {
     /// The run before could not write its journal when it ended, so its last part is missing.
     pub unwritten: bool,
     /// Services whose histories could not be put together again.
-    pub forgotten: Vec<Box<str>>,
+    pub forgotten: Vec<Arc<str>>,
     /// Decisions that would be others now.
     pub differences: Vec<Difference>,
     /// How many more of those.

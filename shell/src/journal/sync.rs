@@ -30,9 +30,9 @@ impl Unsynced {
     /// The least time between two syncs behind the loop's back.
     const BETWEEN: Span = Span::from_secs(1);
 
-    /// When a sync wants to be begun.
+    /// When a sync wants to be begun, or asked how it went: until then its failure is not known.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.records.then_some(self.not_before)
+        (self.records || self.under_way.is_some()).then_some(self.not_before)
     }
 }
 
@@ -41,7 +41,12 @@ impl Journal {
     pub(super) fn sync_behind(&mut self, now: Instant) {
         if let Some(pending) = &mut self.unsynced.under_way {
             match pending.poll() {
-                None => return,
+                None => {
+                    if now >= self.unsynced.not_before {
+                        self.unsynced.not_before = now.after(Unsynced::BETWEEN); // a slow disk
+                    }
+                    return;
+                }
                 Some(Ok(())) => self.unsynced.under_way = None,
                 Some(Err(error)) => {
                     self.unsynced.under_way = None;

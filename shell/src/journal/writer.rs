@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use giveover_core::failure::ProbeResult;
 use giveover_core::monitor::{Action, Event};
@@ -140,11 +141,16 @@ impl Journal {
         self.added(at, !matches!(note, Note::Text { .. } | Note::Wall { .. }))
     }
 
+    /// Makes room for so many services, once and not by doubling.
+    pub fn reserve(&mut self, services: usize) {
+        self.ledger.reserve(services);
+    }
+
     /// A number for the machine of a service that has none, under which [`super::Recovered`] did not
     /// find it.
-    pub fn name(&mut self, at: Instant, name: &str) -> u32 {
+    pub fn name(&mut self, at: Instant, name: &Arc<str>) -> u32 {
         let machine = self.ledger.free_number();
-        self.note(at, Note::Named { machine, name: name.into() });
+        self.note(at, Note::Named { machine, name: name.clone() });
         machine
     }
 

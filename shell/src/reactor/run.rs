@@ -30,7 +30,7 @@ pub struct Runner<K> {
     free: Vec<u32>,
     done: VecDeque<Done<K>>,
     stuck: VecDeque<Stuck<K>>,
-    buffer: Box<[u8]>,
+    buffer: Vec<u8>,
     leftovers: Leftovers<K>,
 }
 
@@ -60,6 +60,10 @@ enum State {
     Killed { since: Instant, complained: bool },
 }
 
+/// How much is read at once. Nothing is set aside for it before there is something to read: most
+/// daemons never run a program of some room.
+const BUFFER: usize = 64 << 10;
+
 /// The parts of a slot that wake it.
 const PROCESS: u32 = 0;
 const OUTPUT: u32 = 1;
@@ -76,7 +80,7 @@ impl<K: Clone> Runner<K> {
             free: Vec::new(),
             done: VecDeque::new(),
             stuck: VecDeque::new(),
-            buffer: vec![0; 64 << 10].into(),
+            buffer: Vec::new(),
             leftovers: Leftovers::new(Token::new(room, LEFTOVERS, 0)),
         }
     }
@@ -267,6 +271,7 @@ impl<K: Clone> Runner<K> {
     fn hang_up(&mut self, reactor: &Reactor, slot: u32) -> Option<Drained> {
         let tenant = self.slots[slot as usize].tenant.as_mut()?;
         let pipe = tenant.pipe.take()?;
+        self.buffer.resize(BUFFER, 0);
         Some(pipe.close(reactor, &mut self.buffer, tenant.keep.bytes(), &mut tenant.kept))
     }
 
@@ -275,6 +280,7 @@ impl<K: Clone> Runner<K> {
         let token = self.token(slot, OUTPUT);
         let Some(tenant) = &mut self.slots[slot as usize].tenant else { return };
         let Some(pipe) = &tenant.pipe else { return };
+        self.buffer.resize(BUFFER, 0);
         let drained = pipe.read(&mut self.buffer, tenant.keep.bytes(), &mut tenant.kept);
         if drained == Drained::More {
             // Not every kernel tells again of what was there before.

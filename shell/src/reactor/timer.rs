@@ -68,6 +68,12 @@ impl Timers {
         Self::default()
     }
 
+    /// Makes room for so many at once.
+    pub fn reserve(&mut self, timers: usize) {
+        self.heap.reserve(timers);
+        self.entries.reserve(timers);
+    }
+
     /// Wakes the owner of `token` once `at` has come. What is returned takes it back; whoever
     /// never does that need not keep it.
     pub fn arm(&mut self, token: Token, at: Instant) -> Timer {

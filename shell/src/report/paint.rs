@@ -1,9 +1,11 @@
 //! Colour. It repeats what the words say and never says anything by itself.
 
+use serde::{Deserialize, Serialize};
+
 use crate::message::Level;
 
 /// Whether and how to colour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paint {
     on: bool,
 }

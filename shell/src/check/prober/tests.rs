@@ -2,10 +2,12 @@
 //! them, the clock moves when a test says so, and nothing sleeps.
 
 mod connect;
+mod datagram;
 mod dialogue;
 mod end;
 mod names;
 mod page;
+mod talk;
 mod xfnts;
 
 use std::io::{Read, Write};
@@ -23,7 +25,7 @@ use rustix::net::{AddressFamily, SocketType};
 use super::*;
 use crate::check::outcome::code;
 use crate::check::testing::Random;
-use crate::config::plan::{HttpPlan, Method, Target, Weights};
+use crate::config::plan::{HttpPlan, Method, Question, Target, Weights};
 
 const TIMEOUT: Span = Span::from_secs(10);
 
@@ -132,15 +134,15 @@ fn test_names(name: &str) -> std::io::Result<Vec<IpAddr>> {
 }
 
 fn check(host: Host, port: u16, kind: Kind) -> CheckPlan {
-    CheckPlan {
+    let question = Question {
         name: "c".into(),
         kind,
-        targets: vec![Target { host, port }],
         timeout: TIMEOUT,
         weights: Weights::DEFAULT,
         every: None,
         observe: false,
-    }
+    };
+    CheckPlan { targets: vec![Target { host, port }].into(), question: question.into() }
 }
 
 fn at(listener: &TcpListener, kind: Kind) -> CheckPlan {

@@ -37,7 +37,7 @@ fn check(text: &str, expected: &str) {
 
 /// The plan of `text`, which must be without errors.
 #[track_caller]
-fn plan_of(text: &str) -> Plan {
+pub(super) fn plan_of(text: &str) -> Plan {
     match load_str("giveover.toml", text) {
         Ok(loaded) => loaded.plan,
         Err(errors) => panic!("{errors}"),

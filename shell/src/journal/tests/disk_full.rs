@@ -290,6 +290,7 @@ fn sync_reaches_both_files_and_the_directory() {
         "write",
         "create",
         "write",
+        "write",      // its header
         "begin_sync", // compact
         "rename",
         "rename",
@@ -328,4 +329,18 @@ fn after_a_sync_that_failed_everything_is_written_anew_and_once() {
     assert_eq!(essences(&recovered), world.essences());
     assert!(recovered.report.is_clean(), "{:?}", recovered.report);
     assert_eq!(journal.health(), Health::Ok);
+}
+
+/// Else a quiet daemon would be woken for nothing, or hear of a failure with the next one.
+#[test]
+fn a_sync_is_asked_how_it_went_and_then_nothing_is_due() {
+    let scene = Scene::new();
+    let (mut journal, _) = scene.open();
+    let at = Instant::from_millis;
+    journal.pass(at(0)); // what opening wrote is made safe
+    journal.note(at(5_000), Note::Ended);
+    journal.pass(at(5_000));
+    assert_eq!(journal.poll_timeout(), Some(at(6_000)));
+    journal.pass(at(6_000));
+    assert_eq!(journal.poll_timeout(), None);
 }

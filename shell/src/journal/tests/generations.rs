@@ -212,7 +212,7 @@ fn notes_survive_crash_and_compaction() {
     assert_eq!(number("service-0"), None);
     let held = recovered.ledger.service(1).and_then(|service| service.hold());
     assert_eq!(held, Some((at, &hold)));
-    assert_eq!(recovered.ledger.service(2).and_then(|service| service.process), Some(process));
+    assert_eq!(recovered.ledger.service(2).and_then(|service| service.process()), Some(process));
     assert_eq!(recovered.ledger.charges(HostBudget::Resets).collect::<Vec<_>>(), [at]);
     assert!(journal.ledger().service(0).is_none());
 }

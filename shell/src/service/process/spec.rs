@@ -63,7 +63,7 @@ impl Spec {
         };
         let limits = plan.policy.limits();
         Ok(Self {
-            name: plan.name.clone(),
+            name: (*plan.name).into(),
             program,
             helped,
             cgroup,

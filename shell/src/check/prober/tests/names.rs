@@ -12,6 +12,9 @@ fn an_address_that_refuses_costs_no_time() {
     assert!(turns.is_clean());
     turns.start(&plan); // from what is known by now
     assert_eq!(turns.answer().result, ProbeResult::Healthy);
+    let chosen = turns.prober.chosen("127.0.0.2+127.0.0.3+127.0.0.1");
+    assert_eq!(chosen, Some((IpAddr::from([127, 0, 0, 1]), 3)), "it can be shown");
+    assert_eq!(turns.prober.chosen("another"), None);
 }
 
 #[test]
@@ -82,7 +85,8 @@ fn a_name_that_does_not_resolve_cannot_be_measured() {
     assert!(turns.is_clean());
 
     let weights = Weights { resolve: Some(Weight::HALF), ..Weights::DEFAULT };
-    let plan = CheckPlan { weights, ..plan };
+    let mut plan = plan;
+    plan.question_mut().weights = weights;
     turns.start(&plan);
     assert_eq!(turns.answer().result, failed(50, Phase::Resolve, Errno::NOENT));
 }

@@ -62,7 +62,8 @@ fn half_a_page_is_cut_and_a_reset_in_the_middle_is_a_reset() {
 #[test]
 fn a_page_that_comes_a_byte_at_a_time_without_end_stops_at_the_deadline() {
     let (mut turns, listener) = (Loop::new(), listen("127.0.0.1:0"));
-    let plan = CheckPlan { timeout: Span::from_millis(50), ..at(&listener, page(None)) };
+    let mut plan = at(&listener, page(None));
+    plan.question_mut().timeout = Span::from_millis(50);
     turns.start(&plan);
     let mut stream = accept_request(&listener, REQUEST);
     stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").expect("sent");
