@@ -115,6 +115,14 @@ impl Image {
         })
     }
 
+    /// All words that are no code.
+    pub(crate) fn data(&self) -> impl Iterator<Item = u32> {
+        let places = self.parts.iter().flat_map(|(from, bytes)| {
+            (*from..from + bytes.len() as u32).step_by(4).filter(|at| !self.is_code(*at))
+        });
+        places.filter_map(|at| self.word(at))
+    }
+
     /// Whether what stands at an address is code.
     pub(crate) fn is_code(&self, at: u32) -> bool {
         let before = self.marks.partition_point(|mark| mark.0 <= at);

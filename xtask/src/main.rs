@@ -11,6 +11,7 @@ mod entries;
 mod features;
 mod firmware;
 mod floors;
+mod flow;
 mod harness;
 mod image;
 mod lacks;

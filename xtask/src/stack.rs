@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::flow::{Flow, sign, target_wide};
 use crate::image::{Function, Image};
 
 /// What the processor itself puts on the stack at an exception, with its alignment.
@@ -22,6 +23,10 @@ struct Frame {
     indirect: bool,
     /// Addresses it makes out of two halves.
     addresses: Vec<u32>,
+    /// Low registers, and words they are loaded with from beside the code.
+    loads: Vec<(usize, u32)>,
+    /// Low registers that it calls through, as bits.
+    through: u32,
 }
 
 /// The bound, and the chain of calls that reaches it.
@@ -82,13 +87,21 @@ impl Image {
     }
 }
 
-/// Functions whose address stands in data, or is made by code.
+/// Functions whose address may come from elsewhere than the code that calls them: it stands among
+/// data, is made by code, or is loaded into a register that is not called through.
 fn taken(image: &Image, frames: &BTreeMap<u32, Frame>, table: u32) -> BTreeSet<u32> {
     let mut words: Vec<u32> = frames.values().flat_map(|frame| frame.addresses.clone()).collect();
+    for frame in frames.values() {
+        let kept = frame.loads.iter().filter(|load| frame.through >> load.0 & 1 == 0);
+        words.extend(kept.map(|load| load.1));
+    }
     for (from, bytes) in image.parts.iter().filter(|part| part.0 != table) {
-        for at in (*from..from + bytes.len() as u32).step_by(4).filter(|at| !image.is_code(*at)) {
-            words.extend(image.word(at));
+        let all = *from..from + bytes.len() as u32;
+        // What stands beside code is loaded by that code, see above.
+        if image.marks.iter().any(|mark| mark.1 && all.contains(&mark.0)) {
+            continue;
         }
+        words.extend(all.step_by(4).filter_map(|at| image.word(at)));
     }
     words
         .into_iter()
@@ -149,6 +162,7 @@ fn frame(image: &Image, function: &Function) -> Result<Frame, String> {
     let mut at = function.from;
     // What registers were last loaded with from data beside the code, and their lower halves.
     let mut loaded = [None; 8];
+    let flow = Flow::of(image, function);
     let mut halves = [0_u32; 16];
     // The first instruction is outside too: a function that goes there calls itself.
     let outside = |to: u32| to <= function.from || to >= function.to;
@@ -167,7 +181,9 @@ fn frame(image: &Image, function: &Function) -> Result<Frame, String> {
                 // ldr r, [pc, #]
                 _ if one >> 11 == 0b01001 => {
                     let place = ((at + 4) & !3) + 4 * (one & 0xFF);
-                    loaded[(one >> 8 & 7) as usize] = image.word(place);
+                    let register = (one >> 8 & 7) as usize;
+                    loaded[register] = image.word(place);
+                    frame.loads.extend(image.word(place).map(|word| (register, word)));
                 }
                 // add sp, r: down where r was loaded with a negative number
                 _ if one & 0xFF87 == 0x4485 => {
@@ -190,6 +206,13 @@ fn frame(image: &Image, function: &Function) -> Result<Frame, String> {
                     frame.calls.extend(outside(to).then_some(to));
                 }
                 // blx r, and bx r but for the return
+                _ if one & 0xFFC7 == 0x4780 => {
+                    let register = (one >> 3 & 7) as usize;
+                    let to = flow.holds(at, register).filter(|to| to & 1 == 1);
+                    frame.indirect |= to.is_none();
+                    frame.calls.extend(to.map(|to| to & !1));
+                    frame.through |= 1 << register;
+                }
                 _ if one & 0xFF87 == 0x4780 => frame.indirect = true,
                 _ if one & 0xFF87 == 0x4700 && one >> 3 & 15 != 14 => frame.indirect = true,
                 _ => {}
@@ -223,21 +246,10 @@ fn wide(
 ) -> Result<(), String> {
     let immediate = (one >> 10 & 1) << 11 | (two >> 12 & 7) << 8 | two & 0xFF;
     match (one, two) {
-        // bl, b.w
-        _ if one >> 11 == 0b11110 && matches!(two >> 12 & 0b1101, 0b1101 | 0b1001) => {
-            let s = one >> 10 & 1;
-            let (i1, i2) = (1 ^ (two >> 13 & 1) ^ s, 1 ^ (two >> 11 & 1) ^ s);
-            let offset = s << 24 | i1 << 23 | i2 << 22 | (one & 0x3FF) << 12 | (two & 0x7FF) << 1;
-            let to = at.wrapping_add(4).wrapping_add(sign(offset, 25));
-            // Where a branch does not reach, Cortex-M0 has `bl` within a function too.
-            frame.calls.extend(outside(to).then_some(to));
-        }
-        // b<c>.w
-        _ if one >> 11 == 0b11110 && two >> 12 & 0b1101 == 0b1000 && one >> 6 & 15 < 14 => {
-            let (s, j1, j2) = (one >> 10 & 1, two >> 13 & 1, two >> 11 & 1);
-            let offset = s << 20 | j2 << 19 | j1 << 18 | (one & 0x3F) << 12 | (two & 0x7FF) << 1;
-            let to = at.wrapping_add(4).wrapping_add(sign(offset, 21));
-            frame.calls.extend(outside(to).then_some(to));
+        // bl, b.w, b<c>.w. Where a branch does not reach, Cortex-M0 has `bl` within a function too.
+        _ if target_wide(one, two).is_some() => {
+            let to = target_wide(one, two).map(|to| at.wrapping_add(4).wrapping_add(to));
+            frame.calls.extend(to.filter(|to| outside(*to)));
         }
         // push.w, str r, [sp, #-n]!, strd r, r, [sp, #-n]!
         (0xE92D, _) => frame.bytes += 4 * two.count_ones(),
@@ -276,10 +288,6 @@ fn expand(immediate: u32) -> u32 {
         3 => byte * 0x0101_0101,
         _ => (0x80 | immediate & 0x7F).rotate_right(immediate >> 7),
     }
-}
-
-fn sign(value: u32, bits: u32) -> u32 {
-    ((value << (32 - bits)) as i32 >> (32 - bits)) as u32
 }
 
 #[cfg(test)]
