@@ -95,8 +95,8 @@ impl Step {
                 let inside = |to: &u32| *to >= function.from && *to < function.to;
                 image.data().map(|word| word & !1).filter(inside).collect()
             }
-            // add pc
-            _ if one & 0xFF87 == 0x4487 => return None,
+            // add pc, by what a table beside it says: to any instruction behind it
+            _ if one & 0xFF87 == 0x4487 => behind(image, function, at + 2),
             // bx, pop pc
             _ if one & 0xFF87 == 0x4700 || one >> 8 == 0xBD => vec![],
             _ => vec![at + 2],
@@ -116,6 +116,21 @@ impl Step {
         }
         held
     }
+}
+
+/// All instructions of a function from `at` on.
+fn behind(image: &Image, function: &Function, mut at: u32) -> Vec<u32> {
+    let mut found = vec![];
+    while at < function.to {
+        let wide = image.half(at).is_some_and(|half| half >> 11 >= 0b11101);
+        if image.is_code(at) {
+            found.push(at);
+            at += if wide { 4 } else { 2 };
+        } else {
+            at += 2;
+        }
+    }
+    found
 }
 
 /// The low registers that a narrow instruction may write, as bits.
