@@ -350,7 +350,7 @@ fn connect(room: &mut MaybeUninit<Link>, key: Option<Key>, device: u64) -> &mut 
 /// Apart, so that what the machine needs of the stack is free again when its actions are done.
 #[inline(never)]
 fn ask(machine: &mut Machine, event: Event, now: Instant, actions: &mut Actions) {
-    *actions = machine.handle(event, now);
+    machine.handle_into(event, now, actions);
 }
 
 /// The line's timing under these settings, which the machine has found in range.

@@ -142,7 +142,7 @@ fn written(one: u32) -> u32 {
         // mov, add, sub of a number; cmp is none
         0b00100 | 0b00110 | 0b00111 => middle,
         // calls by register: what they need not keep
-        0b01000 if one >> 7 == 0b0100_0111_1 => 0b1111,
+        0b01000 if one >> 7 == 0b1000_1111 => 0b1111,
         // arithmetic, which takes comparing for writing; add and mov between any registers
         0b01000 if one >> 10 == 0b010000 || one & 0x80 == 0 => last,
         // loads and stores
