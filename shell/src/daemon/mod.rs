@@ -32,6 +32,8 @@ use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
+use giveover_core::ladder::Round;
+use giveover_core::monitor::Ticket;
 use giveover_core::time::Instant;
 
 use self::control::Control;
@@ -92,6 +94,8 @@ pub struct Daemon {
     plan: Plan,
     /// As many as services in the plan; behind those that are shown, the trusted servers.
     watches: Vec<Watch>,
+    /// The cycles under way, by service: of ten thousand services few are being probed.
+    rounds: HashMap<usize, (Ticket, Round)>,
     /// How many services are shown.
     shown: usize,
     /// Some service needs another.

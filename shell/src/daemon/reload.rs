@@ -90,6 +90,7 @@ impl Daemon {
         self.commands.void(&mut self.reactor, now);
         self.programs.clear();
         self.take_answers();
+        self.rounds.clear(); // by places that are not theirs any more
         let old = std::mem::take(&mut self.plan.services);
         let mut old: Vec<Option<(ServicePlan, Watch)>> =
             old.into_iter().zip(std::mem::take(&mut self.watches)).map(Some).collect();

@@ -126,6 +126,7 @@ impl Daemon {
             shown,
             host: HostState::new(&plan.host),
             watches: Vec::new(),
+            rounds: HashMap::new(),
             services: Services::new(Host::detect(&plan.host.node, &state)),
             arbiters: HashMap::new(),
             prober: Prober::new(),
