@@ -8,6 +8,7 @@
 #![allow(unsafe_code, reason = "board support: the vector table, interrupts, registers")]
 
 mod chip;
+mod nrf51_flash;
 
 use core::convert::Infallible;
 use core::mem::MaybeUninit;
@@ -16,9 +17,6 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use chip::{Kept, KeptWords, Register, Vector};
 use embedded_hal::digital::{ErrorType, OutputPin, PinState};
-use embedded_storage::nor_flash::{
-    ErrorType as FlashError, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
-};
 use giveover_core::time::Span;
 use giveover_firmware::board::{Firmware, Room};
 use giveover_firmware::fifo::Fifo;
@@ -26,6 +24,7 @@ use giveover_firmware::hardware::Board;
 use giveover_firmware::line::Wiring;
 use giveover_firmware::serial::Port;
 use giveover_firmware::tick::{Counter, Direction};
+use nrf51_flash::Pages;
 
 /// The timer counts microseconds and goes off a hundred times a second.
 const TIMER_HZ: u32 = 1_000_000;
@@ -92,13 +91,6 @@ const DOG_CHANNELS: Register = Register::at(0x4001_0508);
 const DOG_CONFIG: Register = Register::at(0x4001_050C);
 const DOG_FEED: Register = Register::at(0x4001_0600);
 
-const FLASH_READY: Register = Register::at(0x4001_E400);
-const FLASH_MODE: Register = Register::at(0x4001_E504);
-const FLASH_ERASE: Register = Register::at(0x4001_E508);
-const PAGE: usize = 1024;
-const PAGES: usize = 4;
-const RECORDS: usize = 252 * PAGE;
-
 /// More than a tick brings at 115,200 baud, and more than two frames.
 const QUEUE: usize = 256;
 static RECEIVE: Fifo<QUEUE> = Fifo::new();
@@ -142,89 +134,6 @@ impl Line {
         MAKE_OUTPUT.write(bit);
         line
     }
-}
-
-/// The last pages of the flash.
-struct Pages;
-
-/// Outside of the pages, or not whole words.
-#[derive(Debug)]
-struct Outside;
-
-impl NorFlashError for Outside {
-    fn kind(&self) -> NorFlashErrorKind {
-        NorFlashErrorKind::OutOfBounds
-    }
-}
-
-impl FlashError for Pages {
-    type Error = Outside;
-}
-
-fn inside(offset: u32, length: usize) -> Result<usize, Outside> {
-    let offset = offset as usize;
-    match offset.checked_add(length) {
-        Some(end) if end <= PAGES * PAGE => Ok(RECORDS + offset),
-        _ => Err(Outside),
-    }
-}
-
-impl ReadNorFlash for Pages {
-    const READ_SIZE: usize = 4;
-
-    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Outside> {
-        let mut from = inside(offset, bytes.len())?;
-        for place in bytes.chunks_exact_mut(4) {
-            // Flash reads as words at their addresses, as registers do.
-            let word = Register::at(from).read().to_le_bytes();
-            place.iter_mut().zip(word).for_each(|(to, from)| *to = from);
-            from += 4;
-        }
-        Ok(())
-    }
-
-    fn capacity(&self) -> usize {
-        PAGES * PAGE
-    }
-}
-
-impl NorFlash for Pages {
-    const WRITE_SIZE: usize = 4;
-    const ERASE_SIZE: usize = PAGE;
-
-    fn erase(&mut self, from: u32, to: u32) -> Result<(), Outside> {
-        let length = to.checked_sub(from).ok_or(Outside)? as usize;
-        let first = inside(from, length)?;
-        FLASH_MODE.write(2);
-        for page in (first..first + length).step_by(PAGE) {
-            // The processor stands still meanwhile, 22 ms on the real chip.
-            FLASH_ERASE.write(page as u32);
-            while FLASH_READY.read() & 1 == 0 {}
-        }
-        FLASH_MODE.write(0);
-        Ok(())
-    }
-
-    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Outside> {
-        let mut to = inside(offset, bytes.len())?;
-        FLASH_MODE.write(1);
-        for word in bytes.chunks_exact(4) {
-            let word = word.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
-            program(to, word);
-            to += 4;
-        }
-        FLASH_MODE.write(0);
-        Ok(())
-    }
-}
-
-/// Programs one word, of which bits can only be cleared. On its own, so that a harness can cut
-/// the power before each.
-#[unsafe(no_mangle)]
-#[inline(never)]
-extern "C" fn program(address: usize, word: u32) {
-    Register::at(address).write(word);
-    while FLASH_READY.read() & 1 == 0 {}
 }
 
 struct Microbit {
