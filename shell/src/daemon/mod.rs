@@ -98,6 +98,8 @@ pub struct Daemon {
     has_needs: bool,
     services: Services,
     arbiters: HashMap<usize, ServiceArbiter>,
+    /// A reload by signal waits for what is under way.
+    reload_waits: bool,
     host: HostState,
     prober: Prober,
     commands: Commands,
@@ -169,6 +171,7 @@ impl Daemon {
             self.dispatch_due(token);
         }
         self.take_answers();
+        self.reload_that_waited();
         self.look_after_journal();
         Ok(())
     }

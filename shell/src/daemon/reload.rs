@@ -75,8 +75,30 @@ impl Daemon {
         plan
     }
 
+    /// SIGHUP: nobody hears a refusal, so what cannot be done yet is done as soon as it can be.
+    pub(super) fn reload_by_signal(&mut self) {
+        self.reload_waits = self.pending_work();
+        if self.reload_waits {
+            self.say_host(message::Event::ReloadWaits, host::RELOAD_WAITS.to_owned());
+        } else {
+            let _ = self.reload(false, "SIGHUP"); // the log has it
+        }
+    }
+
+    /// The reload that waited, once nothing is under way.
+    pub(super) fn reload_that_waited(&mut self) {
+        if self.reload_waits && !self.ending && !self.pending_work() {
+            self.reload_waits = false;
+            let _ = self.reload(false, "SIGHUP"); // the log has it
+        }
+    }
+
+    /// Whether something counts on the services' places: what is done to them, who waits for it,
+    /// and commands that hand them over.
     fn pending_work(&self) -> bool {
-        (0..self.shown()).any(|service| self.work(service) != Work::Idle)
+        let under_way =
+            |service| self.work(service) != Work::Idle || self.handover(service).is_some();
+        !self.pending.is_empty() || (0..self.shown()).any(under_way)
     }
 
     /// Puts `plan` in the place of the old one. Monitors go along by name.
@@ -105,6 +127,9 @@ impl Daemon {
         self.has_needs = plan.services.iter().any(|service| !service.needs.is_empty());
         add_trusted(&mut plan);
         self.rearrange_processes(&places);
+        let moved = |old| places.iter().position(|place| *place == Some(old));
+        let arbiters = std::mem::take(&mut self.arbiters).into_iter();
+        self.arbiters = arbiters.filter_map(|(old, it)| Some((moved(old)?, it))).collect();
         self.plan = plan;
         let mut fresh = Vec::new();
         for service in 0..self.plan.services.len() {
@@ -120,7 +145,6 @@ impl Daemon {
         for (_, gone) in old.into_iter().flatten() {
             self.journal.forget(now, gone.machine);
         }
-        self.arbiters.clear();
         self.add_services();
         for service in fresh {
             if service < self.shown() {

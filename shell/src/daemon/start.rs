@@ -128,6 +128,7 @@ impl Daemon {
             watches: Vec::new(),
             services: Services::new(Host::detect(&plan.host.node, &state)),
             arbiters: HashMap::new(),
+            reload_waits: false,
             prober: Prober::new(),
             commands: Commands::new(),
             programs: HashMap::new(),

@@ -1,0 +1,104 @@
+//! Commands, reloads and ends of the daemon in the middle of something else.
+
+use std::process::{Command, Output, Stdio};
+
+use giveover_tests::{Daemon, giveover, text_of, wait_for, with_puppet};
+use rustix::process::Signal;
+
+/// A giveover that ends when `$DIR/go` is there, and then says no.
+const SLOW_GIVEOVER: &str = "giveover = \"command\"\n\
+     [giveover]\n\
+     command = [\"/bin/sh\", \"-c\", \"echo run >> $DIR/said; \
+     until test -e $DIR/go; do sleep 0.05; done; exit 1\"]\n";
+
+fn puppet(more: &str) -> Daemon {
+    with_puppet(env!("CARGO_BIN_EXE_puppet"), &[], more).0
+}
+
+fn starts(daemon: &Daemon) -> usize {
+    let text = std::fs::read_to_string(daemon.dir.path().join("starts")).unwrap_or_default();
+    text.lines().count()
+}
+
+/// Asks for a giveover and waits until its command runs; what was answered comes when it is let go.
+fn giving_over(daemon: &Daemon) -> impl FnOnce() -> Output + use<> {
+    let asked = Command::new(giveover())
+        .args(["giveover", "web"])
+        .env("GIVEOVER_SOCKET", daemon.socket())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("giveover runs");
+    let (said, go) = (daemon.dir.path().join("said"), daemon.dir.path().join("go"));
+    wait_for("giveover.command", || said.exists().then_some(()));
+    move || {
+        std::fs::write(go, "").expect("a file");
+        asked.wait_with_output().expect("its answer")
+    }
+}
+
+fn refused(daemon: &Daemon, arguments: &[&str]) -> String {
+    let output = daemon.cli(arguments);
+    let text = text_of(&output);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {text}");
+    text
+}
+
+/// The other side may be running already: nobody starts it here as well, and whoever asked for
+/// the giveover hears how that ended and not what somebody else was told.
+#[test]
+fn what_is_being_handed_over_is_left_alone() {
+    let daemon = puppet(SLOW_GIVEOVER);
+    daemon.wait_status("web", "ok");
+    let let_go = giving_over(&daemon);
+    for verb in [&["start"][..], &["restart"], &["stop"], &["monitor", "stop"], &["giveover"]] {
+        let text = refused(&daemon, &[verb, &["web"]].concat());
+        assert!(text.contains("its giveover is under way"), "{verb:?}: {text}");
+    }
+    let text = refused(&daemon, &["reload"]);
+    assert!(text.contains("giveover is under way"), "{text}");
+    let _ = daemon.ok(&["hold", "web"]);
+    let _ = daemon.ok(&["release", "web"]);
+    let _ = daemon.ok(&["notify", "web", "died"]);
+    daemon.wait_event("web", "died");
+    let ok = daemon.events("web").into_iter().find(|event| event["event"] == "recovered");
+    assert_eq!(ok, None, "what is dead is not ok again");
+    assert_eq!(starts(&daemon), 1);
+
+    let answer = let_go();
+    let text = text_of(&answer);
+    assert_eq!(answer.status.code(), Some(1), "{text}");
+    assert!(text.contains("giveover.command ended with exit status 1"), "{text}");
+    wait_for("it to be started here again", || (starts(&daemon) == 2).then_some(()));
+}
+
+/// Nobody hears that a signal came at the wrong time, so it is not refused.
+#[test]
+fn a_reload_by_signal_waits_for_what_is_under_way() {
+    let daemon = puppet(SLOW_GIVEOVER);
+    daemon.wait_status("web", "ok");
+    let let_go = giving_over(&daemon);
+    let text = std::fs::read_to_string(daemon.config()).expect("the configuration");
+    daemon.write_config(&text.replace("retry_count    = 2", "retry_count    = 5"));
+    daemon.signal(Signal::HUP);
+    let said = |what: &str| daemon.log_text().contains(what).then_some(());
+    wait_for("the signal", || said("the configuration is read when it is done"));
+    assert_eq!(daemon.service("web")["retry_count"], 2);
+    let _ = let_go();
+    wait_for("the reload", || said("configuration reloaded: web: retry_count 2 → 5"));
+    assert_eq!(daemon.service("web")["retry_count"], 5);
+}
+
+/// There is nobody to say no, and so nothing to forget.
+#[test]
+fn a_giveover_to_nobody_is_refused_and_forgets_nothing() {
+    let daemon = puppet("");
+    daemon.wait_status("web", "ok");
+    let _ = daemon.ok(&["notify", "web", "failed", "50"]);
+    daemon.wait_service("web", "to have failed", |service| service["failure_sum"] == 50);
+    let text = refused(&daemon, &["giveover", "web"]);
+    assert!(text.contains("nobody can take it over"), "{text}");
+    assert_eq!(daemon.service("web")["failure_sum"], 50);
+    assert!(!daemon.log_text().contains("giving over"), "{}", daemon.log_text());
+}
