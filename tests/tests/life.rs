@@ -102,3 +102,24 @@ fn a_giveover_to_nobody_is_refused_and_forgets_nothing() {
     assert_eq!(daemon.service("web")["failure_sum"], 50);
     assert!(!daemon.log_text().contains("giving over"), "{}", daemon.log_text());
 }
+
+/// `stopped for 3 days` is what somebody wants to know who comes after an upgrade at night.
+#[test]
+fn how_long_it_has_been_so_outlives_the_daemon() {
+    let mut daemon = puppet("");
+    daemon.wait_status("web", "ok");
+    let _ = daemon.ok(&["stop", "web"]);
+    for orderly in [true, false] {
+        if orderly {
+            assert_eq!(daemon.stop(), Some(0));
+        } else {
+            daemon.kill();
+        }
+        daemon.run();
+        let status = daemon.status().expect("an answer");
+        let (service, host) = (&status["services"][0], &status["host"]);
+        assert_eq!(service["status"], "offline", "{service}");
+        let older = service["for_ms"].as_u64() > host["up_ms"].as_u64();
+        assert!(older, "orderly {orderly}: offline since before the daemon began: {status}");
+    }
+}

@@ -111,6 +111,8 @@ pub struct Daemon {
     once_made: u32,
     /// Restarts of earlier runs with their causes, until their services are known.
     restarts_read: Vec<(String, Instant, String)>,
+    /// The status last told of each service, and when, until their services are known.
+    statuses_read: HashMap<String, (Instant, String)>,
     /// Told to stop: no new actions.
     ending: bool,
     /// Services are left running when we end.

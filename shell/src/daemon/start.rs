@@ -137,6 +137,7 @@ impl Daemon {
             once: Vec::new(),
             once_made: 0,
             restarts_read: Vec::new(),
+            statuses_read: HashMap::new(),
             ending: false,
             leave: options.leave,
             to_stop: Vec::new(),
