@@ -56,6 +56,9 @@ fn what_is_being_handed_over_is_left_alone() {
         let text = refused(&daemon, &[verb, &["web"]].concat());
         assert!(text.contains("its giveover is under way"), "{verb:?}: {text}");
     }
+    let web = daemon.service("web");
+    assert_eq!((&web["status"], &web["waiting_for"]), (&"offline".into(), &"handing_over".into()));
+    assert_eq!(web["message"], "Service daemon not running", "{web}");
     let text = refused(&daemon, &["reload"]);
     assert!(text.contains("giveover is under way"), "{text}");
     let _ = daemon.ok(&["hold", "web"]);
@@ -122,4 +125,27 @@ fn how_long_it_has_been_so_outlives_the_daemon() {
         let older = service["for_ms"].as_u64() > host["up_ms"].as_u64();
         assert!(older, "orderly {orderly}: offline since before the daemon began: {status}");
     }
+}
+
+#[test]
+fn what_does_not_run_has_no_monitor_to_end_or_begin() {
+    let daemon = puppet("");
+    daemon.wait_status("web", "ok");
+    let _ = daemon.ok(&["stop", "web"]);
+    let text = daemon.ok(&["monitor", "stop", "web"]);
+    assert!(text.contains("it does not run here"), "{text}");
+    let text = refused(&daemon, &["monitor", "start", "web"]);
+    assert!(text.contains("it does not run here"), "{text}");
+    // A release would not start it, so the hold is not what it waits for.
+    let _ = daemon.ok(&["hold", "web"]);
+    let text = daemon.ok(&["status"]);
+    assert!(text.contains("stopped, until started"), "{text}");
+    let text = daemon.ok(&["explain", "web"]);
+    assert!(text.contains("giveover start web. In the way: held by"), "{text}");
+
+    let _ = daemon.ok(&["start", "web"]);
+    let text = daemon.ok(&["monitor", "stop", "web"]);
+    assert!(text.contains("the service runs on"), "{text}");
+    let text = daemon.ok(&["explain", "web"]);
+    assert!(text.contains("Its monitor was told to end."), "{text}");
 }
