@@ -149,3 +149,20 @@ fn what_does_not_run_has_no_monitor_to_end_or_begin() {
     let text = daemon.ok(&["explain", "web"]);
     assert!(text.contains("Its monitor was told to end."), "{text}");
 }
+
+/// Who renames a service would otherwise have it twice without being told.
+#[test]
+fn a_reload_says_what_it_leaves_running() {
+    let daemon = puppet("");
+    let pid = daemon.wait_status("web", "ok")["pid"].as_u64().expect("a pid") as u32;
+    daemon.write_config("");
+    let output = daemon.cli(&["reload", "--dry-run"]);
+    let text = text_of(&output);
+    let left = format!("web: pid {pid} is left running and nobody watches it");
+    assert!(output.status.code() == Some(1) && text.contains(&left), "{text}");
+    let text = daemon.ok(&["reload"]);
+    assert!(text.contains("-1 service") && text.contains(&left), "{text}");
+    assert!(daemon.log_text().contains(&left), "{}", daemon.log_text());
+    assert!(giveover_tests::is_running(pid));
+    giveover_tests::signal_to(pid, Signal::KILL);
+}

@@ -22,7 +22,8 @@ impl Daemon {
             Err(report) => return self.refuse_reload(&report, dry_run),
         };
         let changes = config::diff::diff(&self.shown_plan(), &plan);
-        let lines: Vec<String> = changes.sentences();
+        let mut lines: Vec<String> = changes.sentences();
+        lines.extend(self.left_running(&plan));
         if dry_run {
             let exit = u8::from(!lines.is_empty());
             let lines = if lines.is_empty() { vec!["nothing would change".into()] } else { lines };
@@ -63,6 +64,23 @@ impl Daemon {
             self.say_host(message::Event::Refused, text);
         }
         Reply { exit: 3, lines: report.to_string().lines().map(str::to_owned).collect() }
+    }
+
+    /// What `plan` no longer has and that runs: it is not ours to stop any more, and who takes a
+    /// service out of the file, or renames it, must know.
+    fn left_running(&self, plan: &Plan) -> Vec<String> {
+        let gone = (0..self.shown()).filter(|service| {
+            let name = &self.plan.services[*service].name;
+            !plan.services.iter().any(|kept| kept.name == *name)
+        });
+        let ours = |service: &usize| matches!(self.plan.services[*service].run, Run::Process(_));
+        gone.filter(ours)
+            .filter_map(|service| {
+                let pid = self.pid(service)?;
+                let name = &self.plan.services[service].name;
+                Some(format!("{name}: pid {pid} is left running and nobody watches it"))
+            })
+            .collect()
     }
 
     fn shown_plan(&self) -> Plan {
