@@ -166,3 +166,22 @@ fn a_reload_says_what_it_leaves_running() {
     assert!(giveover_tests::is_running(pid));
     giveover_tests::signal_to(pid, Signal::KILL);
 }
+
+/// Or the two sides would give it to each other for ever.
+#[test]
+fn a_reload_keeps_who_gave_it_over() {
+    let daemon = puppet(
+        "policy = { retry_count = 0 }\n\
+         giveover = \"command\"\n\
+         [giveover]\n\
+         command = [\"/bin/true\"]\n",
+    );
+    daemon.wait_status("web", "ok");
+    let _ = daemon.ok(&["start", "web", "--from", "other"]);
+    let text = std::fs::read_to_string(daemon.config()).expect("the configuration");
+    daemon.write_config(&text.replace("/bin/true", "/bin/false"));
+    let _ = daemon.ok(&["reload"]);
+    daemon.mood("refuse");
+    let denied = daemon.wait_event("web", "denied");
+    assert!(denied["text"].as_str().expect("text").contains("ping-pong"), "{denied}");
+}

@@ -216,10 +216,6 @@ impl Daemon {
         if self.plan.services[service].giveover == GoesTo::Nobody {
             return no("nobody can take it over: it goes to nobody");
         }
-        if !monitor.policy().gives_over() {
-            let mode = monitor.policy().limits().failover_mode.word();
-            return no(&format!("its failover_mode is {mode}: nothing is given over"));
-        }
         self.note_asked(service, "giveover", who);
         self.feed(service, Event::Giveover);
         let begun = self.watches[service].monitor.giveover_under_way().is_some();
