@@ -102,6 +102,8 @@ pub struct Daemon {
     has_needs: bool,
     services: Services,
     arbiters: HashMap<usize, ServiceArbiter>,
+    /// A reload by signal waits for what is under way.
+    reload_waits: bool,
     host: HostState,
     prober: Prober,
     commands: Commands,
@@ -113,6 +115,8 @@ pub struct Daemon {
     once_made: u32,
     /// Restarts of earlier runs with their causes, until their services are known.
     restarts_read: Vec<(String, Instant, String)>,
+    /// The status last told of each service, and when, until their services are known.
+    statuses_read: HashMap<String, (Instant, String)>,
     /// Told to stop: no new actions.
     ending: bool,
     /// Services are left running when we end.
@@ -173,6 +177,7 @@ impl Daemon {
             self.dispatch_due(token);
         }
         self.take_answers();
+        self.reload_that_waited();
         self.look_after_journal();
         Ok(())
     }
