@@ -88,6 +88,27 @@ impl<F: FailureSlots, R: InstantSlots> History<F, R> {
         age_instants(&mut self.starts, now, window);
     }
 
+    /// As [`History::age`], but a restart leaves only if something was `proven` after it too: on
+    /// the board, that the host had booted well (L6).
+    pub fn age_proven(&mut self, now: Instant, window: Span, proven: Option<Instant>) {
+        let window_ms = u64::from(window.as_millis());
+        let leaves =
+            |at: Instant| now.since(at) > window_ms && proven.is_some_and(|proven| at < proven);
+        while self.failures.oldest().is_some_and(|oldest| now.since(oldest.at) > window_ms) {
+            if let Some(oldest) = self.failures.pop_oldest() {
+                let weight = u16::from(oldest.weight.value());
+                self.failure_sum = self.failure_sum.saturating_sub(weight);
+            }
+        }
+        if self.failures.is_empty() {
+            self.failure_sum = 0;
+        }
+        while self.restarts.oldest().is_some_and(leaves) {
+            self.restarts.pop_oldest();
+        }
+        age_instants(&mut self.starts, now, window_ms);
+    }
+
     /// Adds a failure. Where it does not fit, the oldest is lost as a record but its weight
     /// stays in the sum: what was lost never makes a verdict milder.
     pub fn add_failure(&mut self, at: Instant, weight: Weight, cause: Cause) {
@@ -278,6 +299,22 @@ mod tests {
         assert_eq!((history.failure_sum(), history.lost().0), (100, 1));
         history.age(at(151), WINDOW);
         assert_eq!(history.failure_sum(), 0, "nothing is live any more");
+    }
+
+    #[test]
+    fn a_restart_leaves_only_if_something_was_proven_after_it() {
+        let mut history = empty::<2>();
+        history.add_failure(at(10), Weight::HALF, CAUSE);
+        history.add_restart(at(10));
+        history.add_restart(at(20));
+        history.age_proven(at(110), WINDOW, Some(at(30)));
+        assert_eq!((history.failure_sum(), history.restarts()), (50, 2), "exactly as old");
+        history.age_proven(at(900), WINDOW, None);
+        assert_eq!((history.failure_sum(), history.restarts()), (0, 2));
+        history.age_proven(at(900), WINDOW, Some(at(20)));
+        assert_eq!(history.restarts(), 1, "not proven after the second");
+        history.age_proven(at(900), WINDOW, Some(at(21)));
+        assert_eq!(history.restarts(), 0);
     }
 
     #[test]

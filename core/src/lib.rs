@@ -11,6 +11,8 @@
 #![forbid(unsafe_code)]
 
 pub mod arbiter;
+pub mod board;
+pub mod bytes;
 pub mod failure;
 pub mod history;
 pub mod host;
@@ -22,3 +24,4 @@ pub mod ring;
 pub mod time;
 pub mod verdict;
 pub mod weight;
+pub mod wire;

@@ -257,6 +257,11 @@ impl Policy {
         Ok((policy, warnings))
     }
 
+    /// The policy of limits that are constants and known to work.
+    pub(crate) const fn known(limits: Limits, scope: Scope) -> Self {
+        Self { limits, scope }
+    }
+
     /// The limits.
     #[must_use]
     pub const fn limits(&self) -> &Limits {

@@ -15,7 +15,7 @@ const HOUSES: [House; 2] = [
         "core/src",
         &[
             &["time", "weight"],
-            &["ring"],
+            &["ring", "bytes"],
             &["failure", "policy"],
             &["history"],
             &["verdict", "host"],

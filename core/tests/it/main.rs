@@ -28,4 +28,7 @@ mod random;
 mod telling;
 mod vectors;
 mod walk;
+mod wire;
+mod wire_frames;
+mod wire_v1;
 mod world;

@@ -1,0 +1,227 @@
+//! What outlives a loss of power: one record, written whole, newest wins.
+
+use crate::bytes::{Put, Take, crc32};
+use crate::time::Instant;
+
+use super::layout::Layout;
+use super::settings::Settings;
+use super::words::Why;
+
+/// The resets a board remembers, oldest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resets {
+    at: [Instant; Settings::MOST_RESETS as usize],
+    count: u8,
+}
+
+impl Resets {
+    /// None.
+    pub const NONE: Self =
+        Self { at: [Instant::from_millis(0); Settings::MOST_RESETS as usize], count: 0 };
+
+    /// Those of `times`, oldest first; of more than [`Settings::MOST_RESETS`] the first.
+    #[must_use]
+    pub fn of(times: impl Iterator<Item = Instant>) -> Self {
+        let mut resets = Self::NONE;
+        for (slot, at) in resets.at.iter_mut().zip(times) {
+            *slot = at;
+            resets.count = resets.count.wrapping_add(1);
+        }
+        resets
+    }
+
+    /// When they were, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = Instant> + '_ {
+        self.at.iter().copied().take(usize::from(self.count))
+    }
+
+    /// How many.
+    #[must_use]
+    pub const fn count(&self) -> u8 {
+        self.count
+    }
+}
+
+/// The newest reset, for the distance to the next and for status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Newest {
+    /// When the line was held, or was to be.
+    pub at: Instant,
+    /// Why.
+    pub why: Why,
+}
+
+/// The durable record of a board.
+///
+/// Firmware puts it into retained RAM and into its flash ring, and gives the one that
+/// [`Durable::settle`] chooses to [`super::Board::start`]. Times are powered time: the board's own
+/// line, which goes on at [`Durable::powered`] after a loss of power.
+///
+/// # Units
+/// [`Durable::BYTES`] of a fixed layout, little-endian: version, flags, number of resets, zero;
+/// number; resets ever; reasons of the newest reset and of a held line; settings; zero; powered
+/// time, the proof, the newest reset and the resets, 8 bytes each; CRC-32. Bytes that are all
+/// zero or all one are none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Durable {
+    /// Counts records; of two the higher is newer.
+    pub number: u32,
+    /// The board's time when this was made.
+    pub powered: Instant,
+    /// The host wants to be guarded.
+    pub armed: bool,
+    /// It was guarded, or booting under guard, when this was made.
+    pub guarding: bool,
+    /// Given over: why.
+    pub held: Option<Why>,
+    /// The newest reset was intended, and not yet seen done.
+    pub intent: bool,
+    /// Resets ever intended; the newest one's number.
+    pub ever: u32,
+    /// The newest reset.
+    pub newest: Option<Newest>,
+    /// When a good boot was last confirmed.
+    pub proven: Option<Instant>,
+    /// The resets that count, oldest first.
+    pub resets: Resets,
+    /// The settings in force.
+    pub settings: Settings,
+}
+
+/// Why bytes are no record. Nothing was read of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DurableError {
+    /// Never written, torn, or upset.
+    Malformed,
+    /// Written by a newer version.
+    Newer(u8),
+}
+
+const ARMED: u8 = 1;
+const GUARDING: u8 = 2;
+const HELD: u8 = 4;
+const INTENT: u8 = 8;
+const NEWEST: u8 = 16;
+const PROVEN: u8 = 32;
+
+impl Durable {
+    /// How long a record is: a multiple of a flash word.
+    pub const BYTES: usize = 140;
+
+    /// The version written.
+    pub const VERSION: u8 = 1;
+
+    /// What a board has that was never configured: it is not armed.
+    pub const NEW: Self = Self {
+        number: 0,
+        powered: Instant::from_millis(0),
+        armed: false,
+        guarding: false,
+        held: None,
+        intent: false,
+        ever: 0,
+        newest: None,
+        proven: None,
+        resets: Resets::NONE,
+        settings: Settings::DEFAULT,
+    };
+
+    /// The record as bytes.
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        let (body, crc) = bytes.split_at_mut(Self::BYTES - 4);
+        let mut out = Put::new(body);
+        out.u8(Self::VERSION);
+        let flag = |set, bit| if set { bit } else { 0 };
+        out.u8(flag(self.armed, ARMED)
+            | flag(self.guarding, GUARDING)
+            | flag(self.held.is_some(), HELD)
+            | flag(self.intent, INTENT)
+            | flag(self.newest.is_some(), NEWEST)
+            | flag(self.proven.is_some(), PROVEN));
+        out.u8(self.resets.count);
+        out.u8(0);
+        out.u32(self.number);
+        out.u32(self.ever);
+        self.newest.map_or(Why::Silence, |newest| newest.why).put(&mut out);
+        self.held.unwrap_or(Why::Silence).put(&mut out);
+        self.settings.put(&mut out);
+        out.u8(0);
+        let never = Instant::from_millis(0);
+        let newest = self.newest.map_or(never, |newest| newest.at);
+        let times = [self.powered, self.proven.unwrap_or(never), newest];
+        times.iter().chain(&self.resets.at).for_each(|at| at.put(&mut out));
+        let value = crc32(body);
+        Put::new(crc).u32(value);
+        bytes
+    }
+
+    /// The record of `bytes`.
+    ///
+    /// # Errors
+    /// See [`DurableError`].
+    pub fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, DurableError> {
+        let (body, crc) = bytes.split_last_chunk::<4>().ok_or(DurableError::Malformed)?;
+        if crc32(body) != u32::from_le_bytes(*crc) {
+            return Err(DurableError::Malformed);
+        }
+        match body.first() {
+            Some(&Self::VERSION) => Self::read(body).ok_or(DurableError::Malformed),
+            Some(&newer) if newer > Self::VERSION => Err(DurableError::Newer(newer)),
+            _ => Err(DurableError::Malformed),
+        }
+    }
+
+    fn read(body: &[u8]) -> Option<Self> {
+        let mut from = Take::new(body);
+        let [_, flags, count, _] = from.array()?;
+        let set = |bit| flags & bit != 0;
+        if flags >> 6 != 0 || count > Settings::MOST_RESETS {
+            return None;
+        }
+        let (number, ever) = (from.u32()?, from.u32()?);
+        let (why, held) = (Why::take(&mut from)?, Why::take(&mut from)?);
+        let settings = Settings::take(&mut from)?;
+        settings.policy().ok()?;
+        from.u8()?;
+        let powered = Instant::take(&mut from)?;
+        let (proven, at) = (Instant::take(&mut from)?, Instant::take(&mut from)?);
+        let mut resets = Resets { count, ..Resets::NONE };
+        for slot in &mut resets.at {
+            *slot = Instant::take(&mut from)?;
+        }
+        Some(Self {
+            number,
+            powered,
+            armed: set(ARMED),
+            guarding: set(GUARDING),
+            held: if set(HELD) { Some(held) } else { None },
+            intent: set(INTENT),
+            ever,
+            newest: if set(NEWEST) { Some(Newest { at, why }) } else { None },
+            proven: if set(PROVEN) { Some(proven) } else { None },
+            resets,
+            settings,
+        })
+    }
+
+    /// The record to go by, of those that two tiers of memory kept; of more than two, settle two
+    /// and then the next.
+    ///
+    /// The one that knows of more resets: the count is never lowered. Of two that know of as many
+    /// the newer. Time goes on from the later of both.
+    #[must_use]
+    pub fn settle(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        let (Some(one), Some(other)) = (&one, &other) else { return one.or(other) };
+        let rank = |record: &Self| (record.ever, record.number);
+        let (wins, loses) = if rank(one) >= rank(other) { (one, other) } else { (other, one) };
+        Some(Self { powered: wins.powered.max(loses.powered), ..*wins })
+    }
+
+    /// The ticket of a pulse that nobody saw the end of.
+    #[must_use]
+    pub const fn unproven(&self) -> Option<u32> {
+        if self.intent { Some(self.ever) } else { None }
+    }
+}
