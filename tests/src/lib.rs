@@ -1,6 +1,8 @@
 //! What the end-to-end tests share: a daemon on loopback with a directory of its own, and waiting
 //! for what it says instead of sleeping.
 
+pub mod board;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
