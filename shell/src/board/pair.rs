@@ -210,3 +210,27 @@ fn wait(port: &Serial, limit: Duration) {
     let mut ports = [PollFd::from_borrowed_fd(port.fd(), PollFlags::IN)];
     let _ = poll(&mut ports, Some(&limit)); // an early return only reads nothing
 }
+
+impl Paired {
+    /// What to tell the person who asked for it; `key` is ours.
+    #[must_use]
+    pub fn told(self, key: KeyId) -> String {
+        match self {
+            Self::Taken { device } if device != 0 => {
+                format!("board {} has taken key {key}", super::link::device(device))
+            }
+            Self::Taken { .. } => format!("the board has taken key {key}"),
+            Self::Already { device } => {
+                format!("board {} has key {key} already", super::link::device(device))
+            }
+            Self::Refused(refusal, Some(has)) => format!(
+                "the board keeps its key {has}: {}; set the jumper, power it up, and try again",
+                refusal.word()
+            ),
+            Self::Refused(refusal, None) => {
+                format!("the board does not take the key: {}", refusal.word())
+            }
+            Self::Trouble(trouble) => format!("{trouble}: {}", trouble.remedy()),
+        }
+    }
+}

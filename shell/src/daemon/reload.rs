@@ -61,7 +61,7 @@ impl Daemon {
     }
 
     fn pending_work(&self) -> bool {
-        (0..self.shown()).any(|service| self.work(service) != Work::Idle)
+        self.is_board_asked() || (0..self.shown()).any(|service| self.work(service) != Work::Idle)
     }
 
     /// Puts `plan` in the place of the old one. Monitors go along by name.
@@ -114,6 +114,7 @@ impl Daemon {
                 self.begin_trusted();
             }
         }
+        self.reload_board();
         self.rights = super::rights::Rights::new(&self.plan.control).0;
         for service in 0..self.shown() {
             self.settle_need(service);

@@ -28,7 +28,7 @@ impl Daemon {
             services,
             groups: Vec::new(),
             pools: Vec::new(),
-            board: None,
+            board: self.board_doc(),
         }
     }
 
@@ -80,6 +80,7 @@ impl Daemon {
             mode: limits.failover_mode.word().to_owned(),
             giveover: match plan.giveover {
                 GoesTo::Command => "command",
+                GoesTo::Board => "board",
                 GoesTo::Nobody => "none",
             }
             .to_owned(),
