@@ -14,7 +14,8 @@ use std::time::{Duration, Instant as Moment};
 use giveover_core::board::{Action, Board, Event, Log, Note, Request, Start, State, Why};
 use giveover_core::time::Instant;
 use giveover_core::wire::{
-    About, Ask, BoardEnd, Decoder, FromBoard, Key, LinkCounters, Lines, MAX_ENCODED, Opened, ToBoard,
+    About, Ask, BoardEnd, Decoder, FromBoard, Key, Lines, LinkCounters, MAX_ENCODED, Opened,
+    ToBoard,
 };
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 

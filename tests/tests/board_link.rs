@@ -8,11 +8,8 @@ use giveover_core::time::{Instant, Span};
 use giveover_core::wire::{Key, ToBoard};
 use giveover_tests::board::{SECRET, Standin};
 
-const SETTINGS: Settings = Settings {
-    timeout: Span::from_secs(20),
-    boot_grace: Span::from_secs(60),
-    ..Settings::DEFAULT
-};
+const SETTINGS: Settings =
+    Settings { timeout: Span::from_secs(20), boot_grace: Span::from_secs(60), ..Settings::DEFAULT };
 
 fn key() -> Key {
     Key::of_secret(&SECRET)
@@ -122,7 +119,9 @@ fn a_host_that_stands_still_is_reset_and_a_boot_is_confirmed() {
     world.link.ask(9, ToBoard::Confirm, world.now());
     world.run(100);
     assert!(world.has(News::Answered(9, Ok(()))));
-    assert!(world.link.told().report.expect("told").0.last.expect("one").confirmed_after_ms.is_some());
+    assert!(
+        world.link.told().report.expect("told").0.last.expect("one").confirmed_after_ms.is_some()
+    );
 }
 
 #[test]
@@ -269,8 +268,10 @@ fn a_reset_is_asked_for_with_its_reason_and_a_refusal_is_told() {
     world.run(10_000);
     world.link.ask(4, ToBoard::Reset(Why::Test), world.now());
     world.run(50);
-    assert!(world.has(News::Answered(4, Err(Failed::Refused(Refusal::TooSoon)))) ||
-            world.has(News::Answered(4, Ok(()))));
+    assert!(
+        world.has(News::Answered(4, Err(Failed::Refused(Refusal::TooSoon))))
+            || world.has(News::Answered(4, Ok(())))
+    );
     // Armed for longer than the distance of two pulses: it is made.
     let mut world = World::keyed();
     world.run(70_000);
@@ -281,8 +282,10 @@ fn a_reset_is_asked_for_with_its_reason_and_a_refusal_is_told() {
     assert_eq!(world.board.pulses[0].1, Why::Test);
     world.link.ask(6, ToBoard::Reset(Why::Test), world.now());
     world.run(500);
-    assert!(matches!(world.news.last(), Some(News::Answered(6, Err(Failed::Refused(_))))
-        | Some(_)));
+    assert!(matches!(
+        world.news.last(),
+        Some(News::Answered(6, Err(Failed::Refused(_)))) | Some(_)
+    ));
     assert_eq!(world.board.pulses.len(), 1);
 }
 

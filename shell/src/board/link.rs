@@ -300,6 +300,14 @@ impl Link {
         self.go_on(now);
     }
 
+    /// Announces an end without waiting for anything: there is no time for an answer.
+    pub fn last_word(&mut self, end: End) {
+        if self.is_up() {
+            self.announced = Some(end);
+            self.send(&ToBoard::End(end));
+        }
+    }
+
     /// The announced end did not come: it is fed again.
     pub fn resume(&mut self) {
         self.announced = None;
@@ -607,13 +615,7 @@ impl Link {
     }
 
     /// An answer to the request under way, if it is the one of `purpose`.
-    fn answered(
-        &mut self,
-        counter: u32,
-        purpose: For,
-        result: Result<(), Refusal>,
-        now: Instant,
-    ) {
+    fn answered(&mut self, counter: u32, purpose: For, result: Result<(), Refusal>, now: Instant) {
         let fits = |flight: &Flight| {
             flight.request.purpose == purpose && (counter == 0 || flight.counter == counter)
         };

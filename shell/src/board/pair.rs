@@ -186,7 +186,7 @@ pub fn directly(path: &Path, key: Key) -> Result<Paired, String> {
     let mut buffer = [0; 256];
     loop {
         let gone = || format!("{} has gone", path.display());
-        let written = port.write(&pairing.output).map_err(|()| gone())?;
+        let written = port.write(&pairing.output).map_err(|_| gone())?;
         pairing.output.drain(..written);
         let left = Duration::from_millis(pairing.until.since(now()).max(1));
         wait(&port, left.min(Duration::from_millis(100)));

@@ -15,8 +15,8 @@ use mio::{Interest, Registry, Token};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::termios::{
-    ControlModes, OptionalActions, QueueSelector, SpecialCodeIndex, ioctl_tiocexcl,
-    ioctl_tiocnxcl, tcflush, tcgetattr, tcsetattr,
+    ControlModes, OptionalActions, QueueSelector, SpecialCodeIndex, ioctl_tiocexcl, ioctl_tiocnxcl,
+    tcflush, tcgetattr, tcsetattr,
 };
 
 /// Bits in a second on a wire; a USB port has its own speed and does not mind.
@@ -127,13 +127,13 @@ impl Serial {
     ///
     /// # Errors
     /// The port is gone.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<usize, ()> {
+    pub fn write(&mut self, bytes: &[u8]) -> Result<usize, SerialError> {
         loop {
             match rustix::io::write(&self.fd, bytes) {
                 Ok(count) => return Ok(count),
                 Err(Errno::INTR) => {}
                 Err(Errno::WOULDBLOCK) => return Ok(0),
-                Err(_) => return Err(()),
+                Err(errno) => return Err(SerialError::of(errno)),
             }
         }
     }
@@ -200,9 +200,11 @@ mod tests {
         let modes = tcgetattr(&port.fd).expect("modes");
         assert!(!modes.control_modes.contains(ControlModes::HUPCL));
         assert!(modes.control_modes.contains(ControlModes::CLOCAL));
-        assert!(!modes.local_modes.intersects(
-            rustix::termios::LocalModes::ICANON | rustix::termios::LocalModes::ECHO
-        ));
+        assert!(
+            !modes.local_modes.intersects(
+                rustix::termios::LocalModes::ICANON | rustix::termios::LocalModes::ECHO
+            )
+        );
         // Raw: what a terminal would make a signal, a line or two bytes of comes through.
         let bytes = [0, 3, 4, 10, 13, 17, 19, 0xFF];
         pty.write(&bytes);
@@ -229,7 +231,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let file = dir.path().join("file");
         fs::write(&file, "x").expect("a file");
-        let open = |path: &Path| Serial::open(path).err().expect("no port");
+        let open = |path: &Path| Serial::open(path).expect_err("no port");
         assert_eq!(open(&dir.path().join("nothing")), SerialError::Absent);
         assert_eq!(open(&file), SerialError::NotTty);
         assert_eq!(open(dir.path()), SerialError::NotTty);

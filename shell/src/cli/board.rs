@@ -8,8 +8,8 @@ use super::duration;
 use super::exit::{Exit, Stop};
 use super::json;
 use super::session::Session;
-use crate::board::pair::{self, Paired};
 use crate::board::key::{self, KeyError};
+use crate::board::pair::{self, Paired};
 use crate::report::board as screens;
 use crate::report::model::{BoardDoc, BoardEntryDoc, Command};
 
@@ -113,9 +113,7 @@ pub(super) fn run(verb: Board, session: &mut Session<'_>) -> Result<Exit, Stop> 
         Action::Grace { length } => session.command(&command("grace", Some(length))),
         Action::Clear => session.command(&command("clear", None)),
         Action::Log => log(session),
-        Action::End { end } => {
-            session.command(&Command { to: Some(end), ..command("end", None) })
-        }
+        Action::End { end } => session.command(&Command { to: Some(end), ..command("end", None) }),
     }
 }
 
@@ -126,8 +124,7 @@ fn board(session: &Session<'_>) -> Result<BoardDoc, Stop> {
 
 fn status(exit_code: bool, session: &mut Session<'_>) -> Result<Exit, Stop> {
     let doc = board(session)?;
-    let text =
-        if session.json { json::line(&doc) } else { screens::screen(&doc, session.paint) };
+    let text = if session.json { json::line(&doc) } else { screens::screen(&doc, session.paint) };
     session.print(&text)?;
     Ok(if exit_code && !doc.armed { Exit::NO } else { Exit::DONE })
 }
@@ -150,9 +147,9 @@ fn test(verb: &Test, session: &mut Session<'_>) -> Result<Exit, Stop> {
     let rows = screens::test(&doc);
     let well = rows.iter().all(|(_, well, _)| *well);
     let text = if session.json {
-        let rows = rows.iter().map(|(name, well, found)| {
-            serde_json::json!({ "name": name, "ok": well, "found": found })
-        });
+        let rows = rows.iter().map(
+            |(name, well, found)| serde_json::json!({ "name": name, "ok": well, "found": found }),
+        );
         json::line(&serde_json::json!({ "ok": well, "tests": rows.collect::<Vec<_>>() }))
     } else {
         screens::test_screen(&doc, session.paint)
@@ -190,7 +187,9 @@ fn pair_directly(
         Err(why) => return Err(Stop::Said(Exit::NO, why)),
     };
     let text = if session.json {
-        json::line(&serde_json::json!({ "paired": taken, "key": key.id().to_string(), "text": said }))
+        json::line(
+            &serde_json::json!({ "paired": taken, "key": key.id().to_string(), "text": said }),
+        )
     } else {
         format!("{said}\n")
     };

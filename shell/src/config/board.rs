@@ -115,9 +115,7 @@ fn key_file<'t>(key: &str, node: &'t Node, out: &mut Findings) -> Option<&'t str
     None
 }
 
-fn within(
-    (least, most): (Span, Span),
-) -> impl Fn(&str, &Node, &mut Findings) -> Option<Span> {
+fn within((least, most): (Span, Span)) -> impl Fn(&str, &Node, &mut Findings) -> Option<Span> {
     move |key, node, out| {
         let span = values::span(key, node, out)?;
         if span >= least && span <= most {
@@ -159,6 +157,7 @@ fn judge(reader: &Reader<'_>, settings: &Settings, out: &mut Findings) {
     let least = u32::try_from(least_ms.div_ceil(1000) * 1000).unwrap_or(u32::MAX);
     let least = written(Span::from_millis(least));
     let message = "policy: the resets would be forgotten before they are used up: never given over";
-    let label = format!("retry_interval must be at least retry_count × (timeout + boot_grace), {least}");
+    let label =
+        format!("retry_interval must be at least retry_count × (timeout + boot_grace), {least}");
     out.error(reader.place("policy"), message).label(label);
 }

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use super::plan::{BoardPlan, CheckPlan, GiveoverPlan, HostPlan, Plan, Question, ServicePlan, Targets, Terms};
+use super::plan::{
+    BoardPlan, CheckPlan, GiveoverPlan, HostPlan, Plan, Question, ServicePlan, Targets, Terms,
+};
 
 /// A plan as bytes; `None` if it cannot be written down, as with a path that is not UTF-8.
 ///

@@ -9,8 +9,8 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use giveover_core::ladder::Combine;
 use giveover_core::board::Settings;
+pub use giveover_core::ladder::Combine;
 use giveover_core::policy::Policy;
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;

@@ -4,8 +4,8 @@
 //! (L1): a loop that does not come round feeds nobody.
 
 mod ask;
-mod end;
 mod doc;
+mod end;
 mod memory;
 mod port;
 
@@ -63,6 +63,8 @@ pub(super) struct Board {
     confirmed: bool,
     /// Resets it had made when it was last heard.
     resets_ever: Option<u32>,
+    /// Something has happened on it since people were told last.
+    touched: bool,
     /// Some decision is late, and nothing is fed for it.
     withheld: bool,
     /// Until when an announced suspend is believed.
@@ -92,6 +94,7 @@ impl Board {
             ok_since: None,
             confirmed: false,
             resets_ever: None,
+            touched: true,
             withheld: false,
             suspend_until: None,
             farewell: None,
@@ -132,8 +135,8 @@ impl Daemon {
         let now = self.now;
         let wanted = self.plan.board.as_deref().filter(|_| !self.plan.host.observe).cloned();
         match (&mut self.board, wanted) {
-            (Some(board), Some(wanted)) if board.plan.port == wanted.port
-                && board.plan.key == wanted.key =>
+            (Some(board), Some(wanted))
+                if board.plan.port == wanted.port && board.plan.key == wanted.key =>
             {
                 if board.plan.settings != wanted.settings {
                     board.link.configure(wanted.settings, now);
@@ -142,8 +145,7 @@ impl Daemon {
                 self.look_after_board();
             }
             (Some(_), wanted) => {
-                self.ask_board(ToBoard::End(End::Stop), AskFor::End);
-                self.write_to_board();
+                self.last_word_to_board(End::Stop);
                 self.drop_port();
                 let answers = self.board.take().map(|board| board.asks).unwrap_or_default();
                 self.nobody_answers(answers);
@@ -175,6 +177,7 @@ impl Daemon {
         if feed_due.is_some_and(|due| now >= due) && self.may_feed() {
             let verdict = self.verdict();
             if let Some(board) = &mut self.board {
+                board.touched = true;
                 board.link.feed(verdict, now);
             }
             self.confirm_boot();
@@ -193,10 +196,12 @@ impl Daemon {
             board.link.resume();
         }
         if board.pairing.is_some() {
+            board.touched = true;
             self.pairing_due();
             return;
         }
         if board.link.poll_timeout().is_some_and(|due| now >= due) {
+            board.touched = true;
             // Without random numbers no connection can be made: it is tried again.
             if let Ok(nonce) = key::nonce() {
                 board.link.due(nonce, now);
@@ -313,11 +318,18 @@ impl Daemon {
 
     /// Says how it stands, when that has changed.
     fn tell_board(&mut self) {
+        let touched = self.board.as_mut().is_some_and(|board| std::mem::take(&mut board.touched));
+        if !touched {
+            return; // most turns of the loop are about something else
+        }
         let Some((armed, state, cause)) = self.board_standing() else { return };
         let now = self.now;
         let Some(board) = &mut self.board else { return };
         // What is under way is no news: it ends by itself in one of the others.
-        if matches!(state, "connecting" | "cold" | "waiting" | "pulsing" | "grace") {
+        if matches!(
+            state,
+            "connecting" | "cold" | "waiting" | "pulsing" | "grace" | "announced" | "pairing"
+        ) {
             if board.said.is_none() {
                 board.since = now;
             }
@@ -352,7 +364,9 @@ impl Daemon {
     /// Whether a service waits for it to reset this host.
     pub(super) fn is_board_asked(&self) -> bool {
         let asked = |board: &Board| {
-            let gives = |asker: &AskFor| matches!(asker, AskFor::Giveover { .. } | AskFor::StopFailed { .. });
+            let gives = |asker: &AskFor| {
+                matches!(asker, AskFor::Giveover { .. } | AskFor::StopFailed { .. })
+            };
             board.asks.values().any(gives)
         };
         self.board.as_deref().is_some_and(asked)

@@ -287,9 +287,8 @@ impl Daemon {
         let grace = board.map_or(BOOT_GRACE, |board| board.settings.boot_grace);
         let grace = u64::from(grace.as_millis());
         let booted = crate::clock::Reading::take().boottime_ms;
-        (booted < grace).then(|| {
-            format!("the host booted less than {} ago", message::span::compact(grace))
-        })
+        (booted < grace)
+            .then(|| format!("the host booted less than {} ago", message::span::compact(grace)))
     }
 
     /// R20: a reset is charged, and written before it happens or it does not happen.

@@ -33,7 +33,7 @@ pub fn reset(at: &str, why: &str) -> String {
 #[must_use]
 pub fn why(why: Why, timeout_ms: u64, name: impl Fn(u8) -> String) -> String {
     match why {
-        Why::Silence => format!("no feed for {}", span::compact(timeout_ms)),
+        Why::Silence => format!("no feed for {}", span::window_in_seconds(timeout_ms)),
         Why::BadFeeds => "feeds that were early or answered wrongly".to_owned(),
         Why::NoBoot => "no feed within the grace for booting".to_owned(),
         Why::Shadow { service } => format!("the shadow of {} differed", name(service)),
@@ -92,7 +92,7 @@ mod tests {
         let cause = why(Why::Silence, 60_000, |_| String::new());
         assert_eq!(
             reset("2026-10-02 03:14:07", &cause),
-            "it reset this host at 2026-10-02 03:14:07: no feed for 1m 0s"
+            "it reset this host at 2026-10-02 03:14:07: no feed for 60s"
         );
     }
 }

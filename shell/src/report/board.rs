@@ -2,6 +2,7 @@
 
 use super::model::{BoardDoc, BoardEntryDoc};
 use super::paint::Paint;
+use super::table::{WIDTH, cut};
 use super::time::Moment;
 use crate::message::span;
 
@@ -17,6 +18,18 @@ pub fn screen(doc: &BoardDoc, paint: Paint) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// `armed 60s, fed 3s ago, resets 0 of 3 in 6h`
+#[must_use]
+pub fn line(doc: &BoardDoc) -> String {
+    if !doc.armed {
+        return cut(&format!("NOT ARMED: {}; this host is unguarded", doc.cause), WIDTH - 8);
+    }
+    let fed = doc.fed_ago_ms.map_or_else(String::new, |ago| format!(", fed {} ago", span::compact(ago)));
+    let (timeout, window) =
+        (span::window_in_seconds(doc.timeout_ms), span::window(doc.retry_interval_ms));
+    format!("armed {timeout}{fed}, resets {} of {} in {window}", doc.resets, doc.retry_count)
 }
 
 /// `/dev/giveover-board   rp-pico 6614-04D3, firmware 0.4.0, key 3f9a, up 41d`
@@ -41,11 +54,15 @@ fn state(doc: &BoardDoc, paint: Paint) -> String {
         let gap = span::compact(doc.longest_gap_ms);
         let misses = doc.near_misses;
         let plural = if misses == 1 { "miss" } else { "misses" };
-        return format!("state    armed, {timeout}; {fed}; longest gap {gap}; {misses} near {plural}");
+        return format!(
+            "state    armed, {timeout}; {fed}; longest gap {gap}; {misses} near {plural}"
+        );
     }
-    let since = doc.since.as_deref().and_then(Moment::parse).map_or_else(String::new, |since| {
-        format!(" since {}", since.time())
-    });
+    let since = doc
+        .since
+        .as_deref()
+        .and_then(Moment::parse)
+        .map_or_else(String::new, |since| format!(" since {}", since.time()));
     let left = match doc.left_ms {
         Some(left) if matches!(doc.state.as_str(), "disarmed" | "grace") => {
             format!(", {} left", span::compact(left))
@@ -137,20 +154,28 @@ pub fn test(doc: &BoardDoc) -> Vec<(&'static str, bool, String)> {
     let known = doc.device.is_some();
     let fresh = doc.fed_ago_ms.is_some_and(|ago| ago < doc.timeout_ms / 2);
     let mut rows = vec![
-        ("link", known && fresh, match doc.fed_ago_ms {
-            Some(ago) => format!("fed {} ago; {}", span::compact(ago), link(doc)),
-            None => doc.cause.clone(),
-        }),
+        (
+            "link",
+            known && fresh,
+            match doc.fed_ago_ms {
+                Some(ago) => format!("fed {} ago; {}", span::compact(ago), link(doc)),
+                None => doc.cause.clone(),
+            },
+        ),
         ("key", known, doc.key.clone().unwrap_or_else(|| doc.cause.clone())),
     ];
     if known {
         let firmware = doc.firmware.clone().unwrap_or_default();
         rows.extend([
             ("versions", doc.firmware.is_some(), format!("firmware {firmware}, wire 1")),
-            ("settings", doc.settings_echoed, match doc.settings_echoed {
-                true => "echoed as sent".to_owned(),
-                false => "not those of the configuration".to_owned(),
-            }),
+            (
+                "settings",
+                doc.settings_echoed,
+                match doc.settings_echoed {
+                    true => "echoed as sent".to_owned(),
+                    false => "not those of the configuration".to_owned(),
+                },
+            ),
             ("jumper", !doc.jumper, if doc.jumper { "set: off" } else { "out" }.to_owned()),
             ("lines", !doc.reset_held && doc.reset_high != Some(false), pins(doc)),
             ("watchdog", doc.bites == 0, format!("{} bites", doc.bites)),
@@ -176,7 +201,12 @@ pub fn test_screen(doc: &BoardDoc, paint: Paint) -> String {
 #[must_use]
 pub fn log(entries: &[BoardEntryDoc]) -> String {
     let line = |entry: &BoardEntryDoc| {
-        format!("{:>6}  powered {:>8}  {}\n", entry.number, span::compact(entry.powered_ms), entry.text)
+        format!(
+            "{:>6}  powered {:>8}  {}\n",
+            entry.number,
+            span::compact(entry.powered_ms),
+            entry.text
+        )
     };
     if entries.is_empty() { "nothing yet\n".to_owned() } else { entries.iter().map(line).collect() }
 }
@@ -233,12 +263,19 @@ mod tests {
 /dev/giveover-board   rp-pico 6614-04D3, firmware 0.4.0, key 3f9a, up 41d
 
 state    armed, 60s; fed 3s ago (236,160 feeds); longest gap 16s; 0 near misses
-resets   0 of 3 in 6h; last 2026-10-02 03:14:07: no feed for 60s; up in 38s, confirmed in 5m 0s
+resets   0 of 3 in 6h; last 2026-10-02 03:14:07: no feed for 60s; up in 38s, confirmed in 5m
 lines    reset released, reads high; second line (none) released; jumper out; host power on
 link     0 bad, 0 replayed, 0 refused of 236,165 frames; round trip 2ms
 board    own watchdog fed, 0 bites; store ok, 31 of 512 records; last start: power-on
 ";
         assert_eq!(screen(&doc(), Paint::PLAIN), expected);
+    }
+
+    #[test]
+    fn the_line_of_the_whole_status_is_the_interfaces() {
+        assert_eq!(line(&doc()), "armed 60s, fed 3s ago, resets 0 of 3 in 6h");
+        let lost = BoardDoc { armed: false, cause: "no answer".to_owned(), ..doc() };
+        assert_eq!(line(&lost), "NOT ARMED: no answer; this host is unguarded");
     }
 
     #[test]

@@ -140,7 +140,8 @@ fn row(service: &ServicePlan, digits: usize) -> [String; 7] {
 /// The board watches one more service: this host.
 fn board_row(board: &BoardPlan, digits: usize) -> [String; 7] {
     let settings = &board.settings;
-    let (count, window) = (settings.retry_count, readable(u64::from(settings.retry_interval.as_millis())));
+    let (count, window) =
+        (settings.retry_count, readable(u64::from(settings.retry_interval.as_millis())));
     let silence = readable(u64::from(settings.timeout.as_millis()));
     [
         "board".to_owned(),

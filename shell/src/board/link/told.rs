@@ -5,7 +5,7 @@ use std::fmt;
 
 use giveover_core::board::{Counters, Entry, Refusal, Report, Settings};
 use giveover_core::time::Instant;
-use giveover_core::wire::{About, KeyId, LinkCounters, Lines, VERSION};
+use giveover_core::wire::{About, KeyId, Lines, LinkCounters, VERSION};
 
 /// So many log entries of the board are kept for people.
 pub const MOST_ENTRIES: usize = 256;
@@ -102,7 +102,9 @@ impl Trouble {
     pub const fn remedy(self) -> &'static str {
         match self {
             Self::NoAnswer => "is it powered, flashed, and wired to this port?",
-            Self::Chatter => "something else speaks there: a console, a modem manager, a bootloader",
+            Self::Chatter => {
+                "something else speaks there: a console, a modem manager, a bootloader"
+            }
             Self::NoKey => "giveover board pair, gives it our key",
             Self::OtherKey { .. } | Self::NotAuthentic => {
                 "giveover board pair, with the jumper set at power-up, gives it our key"

@@ -84,15 +84,64 @@ shadow = true
 tiemout = "60s"
 "#,
         r#"
-giveover.toml:13:1: error: unknown key `tiemout` in board
-  13 | tiemout = "60s"
-     | ^^^^^^^ did you mean `timeout`?
+giveover.toml:1:1: error: board: needs `port`
+  1 | [board]
+    | ^^^^^^^ port = "/dev/giveover-board"
 giveover.toml:2:8: error: kind: "linux" is not in this version
   2 | kind = "linux"
     |        ^^^^^^^ systemd's RuntimeWatchdogSec= feeds /dev/watchdog
+giveover.toml:3:7: error: key: must be an absolute path, or the bare name of a credential
+  3 | key = "../board.key"
+    |       ^^^^^^^^^^^^^^
+giveover.toml:4:11: error: timeout: must be 1s to 1h
+  4 | timeout = "500ms"
+    |           ^^^^^^^
+giveover.toml:5:14: error: boot_grace: must be 2s to 1d
+  5 | boot_grace = "1s"
+    |              ^^^^
+giveover.toml:6:16: error: link_timeout: must be 60s to 1d
+  6 | link_timeout = "30s"
+    |                ^^^^^
+giveover.toml:7:9: error: pulse: must be 50ms to 1s
+  7 | pulse = "2s"
+    |         ^^^^
+giveover.toml:8:17: error: confirm_after: must be 1s to 1h
+  8 | confirm_after = "0s"
+    |                 ^^^^
+giveover.toml:9:26: error: retry_count: must be 0 to 8
+  9 | policy = { retry_count = 9, retry_interval = 600, retry_cont = 3 }
+    |                          ^
+giveover.toml:9:46: error: retry_interval: a duration needs a unit: "600s"
+  9 | policy = { retry_count = 9, retry_interval = 600, retry_cont = 3 }
+    |                                              ^^^
+giveover.toml:9:51: error: unknown key `retry_cont` in board.policy
+  9 | policy = { retry_count = 9, retry_interval = 600, retry_cont = 3 }
+    |                                                   ^^^^^^^^^^ did you mean `retry_count`?
+giveover.toml:10:12: error: giveover: must be "alarm", "off", "cycle" or "none"
+  10 | giveover = "alram"
+     |            ^^^^^^^ did you mean `alarm`?
+giveover.toml:11:12: error: nowayout: true or false is wanted, this is a number
+  11 | nowayout = 1
+     |            ^
 giveover.toml:12:10: error: shadow: is not in this version
   12 | shadow = true
      |          ^^^^ take it out: the board trusts the host's own monitors
+giveover.toml:13:1: error: unknown key `tiemout` in board
+  13 | tiemout = "60s"
+     | ^^^^^^^ did you mean `timeout`?
+15 errors
+"#,
+    );
+    check(
+        &format!("{LEAST}kind = \"stick\"\npolicy = {{ retry_interval = \"30m\" }}\n"),
+        r#"
+giveover.toml:4:8: error: kind: "stick" is not in this version
+  4 | kind = "stick"
+    |        ^^^^^^^ only a board with our firmware, kind = "giveover"
+giveover.toml:5:10: error: policy: the resets would be forgotten before they are used up: never given over
+  5 | policy = { retry_interval = "30m" }
+    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^ retry_interval must be at least retry_count × (timeout + boot_grace), 1980s
+2 errors
 "#,
     );
 }

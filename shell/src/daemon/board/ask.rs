@@ -34,6 +34,7 @@ impl Daemon {
     pub(super) fn ask_board(&mut self, frame: ToBoard, asker: AskFor) {
         let now = self.now;
         let Some(board) = &mut self.board else { return };
+        board.touched = true;
         board.next_ask = board.next_ask.wrapping_add(1);
         board.asks.insert(board.next_ask, asker);
         board.link.ask(board.next_ask, frame, now);
@@ -123,7 +124,11 @@ impl Daemon {
                 failure.map_or(Cause::new(Phase::Reported, Cause::UNKNOWN), |failure| failure.cause)
             }
         };
-        self.say(service, message::Event::Reset, "the board is asked to reset this host".to_owned());
+        self.say(
+            service,
+            message::Event::Reset,
+            "the board is asked to reset this host".to_owned(),
+        );
         if let Err(why) = self.charge_reset() {
             return self.deny_board(service, ticket, &why);
         }
@@ -154,7 +159,11 @@ impl Daemon {
     /// It is being reset: all that is left is to be there until it is.
     pub(in super::super) fn board_granted(&mut self, service: usize, ticket: Ticket) {
         self.leave_board_handover(service);
-        self.say(service, message::Event::Granted, words::granted("the board, which resets this host"));
+        self.say(
+            service,
+            message::Event::Granted,
+            words::granted("the board, which resets this host"),
+        );
         self.feed(service, Event::GiveoverDone { ticket, outcome: GiveoverOutcome::Granted });
         self.answer_operator(service, Ok("the board resets this host"));
     }
@@ -167,16 +176,21 @@ impl Daemon {
     }
 
     /// `giveover board …`
-    pub(in super::super) fn command_board(&mut self, client: ClientId, who: &str, command: &Command) {
+    pub(in super::super) fn command_board(
+        &mut self,
+        client: ClientId,
+        who: &str,
+        command: &Command,
+    ) {
         if self.board.is_none() {
             return self.refuse(client, 404, self.why_no_board());
         }
         let action = command.action.as_deref().unwrap_or_default();
-        let span = |ms: Option<u64>| ms.and_then(|ms| u32::try_from(ms).ok()).map(Span::from_millis);
+        let span =
+            |ms: Option<u64>| ms.and_then(|ms| u32::try_from(ms).ok()).map(Span::from_millis);
         let length = span(command.for_ms);
-        let words = length.map_or_else(String::new, |length| {
-            span::compact(u64::from(length.as_millis()))
-        });
+        let words =
+            length.map_or_else(String::new, |length| span::compact(u64::from(length.as_millis())));
         let (frame, said) = match (action, length) {
             ("pair", _) => {
                 self.say_host(message::Event::Board, format!("pairing, asked by {who}"));
@@ -186,9 +200,10 @@ impl Daemon {
             ("confirm", _) => (ToBoard::Confirm, format!("boot confirmed by {who}")),
             ("arm", _) => (ToBoard::Arm, format!("armed by {who}")),
             ("clear", _) => (ToBoard::Clear, format!("resets forgotten, by {who}")),
-            ("disarm", Some(span)) => {
-                (ToBoard::Disarm { span }, format!("disarmed for {words} by {who}; then it arms itself"))
-            }
+            ("disarm", Some(span)) => (
+                ToBoard::Disarm { span },
+                format!("disarmed for {words} by {who}; then it arms itself"),
+            ),
             ("grace", Some(span)) => {
                 (ToBoard::Grace { span }, format!("grace of {words} for the next boot, by {who}"))
             }

@@ -90,7 +90,14 @@ impl Daemon {
 
     /// We reboot this node ourselves.
     pub(in super::super) fn announce_reboot(&mut self) {
-        self.ask_board(ToBoard::End(End::Reboot), AskFor::End);
+        self.last_word_to_board(End::Reboot);
+    }
+
+    /// Announced and written at once, as far as the port takes it.
+    pub(super) fn last_word_to_board(&mut self, end: End) {
+        if let Some(board) = &mut self.board {
+            board.link.last_word(end);
+        }
         self.write_to_board();
     }
 
@@ -115,7 +122,8 @@ mod tests {
         assert_eq!(of_jobs(jobs), End::Reboot);
         assert_eq!(of_jobs("77 poweroff.target start waiting\n"), End::Poweroff);
         assert_eq!(of_jobs("77 halt.target start waiting"), End::Poweroff);
-        for other in ["", "No jobs running.", "5 reboot.target stop waiting", "5 web.service start running"]
+        for other in
+            ["", "No jobs running.", "5 reboot.target stop waiting", "5 web.service start running"]
         {
             assert_eq!(of_jobs(other), End::Stop, "{other}");
         }

@@ -58,7 +58,9 @@ impl PortTrouble {
             }
             Self::Port(SerialError::NoRights) => "run as root, or as a member of its group",
             Self::Port(SerialError::Os(_)) => "the kernel's log may say more",
-            Self::Key(KeyError::Absent) => "giveover board pair makes one and gives it to the board",
+            Self::Key(KeyError::Absent) => {
+                "giveover board pair makes one and gives it to the board"
+            }
             Self::Key(_) => "board.key is a file that only its owner can read",
         }
     }
@@ -113,10 +115,11 @@ impl Daemon {
     pub(super) fn open_port(&mut self) {
         let now = self.now;
         let Some(board) = &mut self.board else { return };
-        if board.serial.is_some() || !board.again.is_some_and(|again| now >= again) {
+        if board.serial.is_some() || board.again.is_none_or(|again| now < again) {
             return;
         }
         board.again = None;
+        board.touched = true;
         let key = match read_key(&board.plan.key) {
             Ok(key) => key,
             Err(error) => return board.try_later(PortTrouble::Key(error), now),
@@ -162,10 +165,12 @@ impl Daemon {
         let mut taken = 0;
         loop {
             let Some(board) = &mut self.board else { return };
-            if ready.token.generation != Token::new(Room::Board, PORT, board.generation).generation {
+            if ready.token.generation != Token::new(Room::Board, PORT, board.generation).generation
+            {
                 return;
             }
             let Some(serial) = &mut board.serial else { return };
+            board.touched = true;
             match serial.read(&mut buffer) {
                 Heard::Nothing => return,
                 Heard::Gone => return self.port_gone(),
@@ -203,7 +208,7 @@ impl Daemon {
                 Ok(count) => {
                     output.drain(..count);
                 }
-                Err(()) => return self.port_gone(),
+                Err(_) => return self.port_gone(),
             }
         }
     }
