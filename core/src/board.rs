@@ -22,7 +22,6 @@ mod words;
 
 use crate::failure::Failure;
 use crate::history::History;
-use crate::policy::Policy;
 use crate::time::{Instant, Span};
 
 pub use durable::{Durable, DurableError, Newest, Resets};
@@ -53,7 +52,6 @@ const MOST_RESETS: usize = Settings::MOST_RESETS as usize;
 pub struct Board {
     /// What is durable; `powered`, `guarding`, `held` and `resets` are filled in when asked for.
     record: Durable,
-    policy: Policy,
     history: History<[Failure; 2], [Instant; MOST_RESETS]>,
     stage: Stage,
     jumper: bool,
@@ -61,6 +59,8 @@ pub struct Board {
     link: bool,
     /// No pulse before.
     not_before: Instant,
+    /// No feed yet since the newest reset.
+    booting: bool,
     /// From the newest reset to the first feed, and to the confirmed boot.
     up_after: Option<u32>,
     confirmed_after: Option<u32>,

@@ -3,6 +3,8 @@
 //! Written so that a compiler can see that nothing here panics: no index, no slice that could be
 //! out of range, no length to trust.
 
+use crate::time::{Instant, Span};
+
 /// Writes numbers one after the other into a buffer of the caller's.
 #[derive(Debug)]
 pub struct Put<'a> {
@@ -18,6 +20,7 @@ impl<'a> Put<'a> {
     }
 
     /// Appends one byte.
+    #[inline(never)]
     pub fn u8(&mut self, value: u8) {
         match core::mem::take(&mut self.left).split_first_mut() {
             Some((first, rest)) => {
@@ -30,21 +33,37 @@ impl<'a> Put<'a> {
     }
 
     /// Appends two bytes.
+    #[inline(never)]
     pub fn u16(&mut self, value: u16) {
         self.bytes(&value.to_le_bytes());
     }
 
     /// Appends four bytes.
+    #[inline(never)]
     pub fn u32(&mut self, value: u32) {
         self.bytes(&value.to_le_bytes());
     }
 
     /// Appends eight bytes.
+    #[inline(never)]
     pub fn u64(&mut self, value: u64) {
         self.bytes(&value.to_le_bytes());
     }
 
+    /// Appends a span's four bytes.
+    #[inline(never)]
+    pub fn span(&mut self, value: Span) {
+        self.u32(value.as_millis());
+    }
+
+    /// Appends an instant's eight bytes.
+    #[inline(never)]
+    pub fn instant(&mut self, value: Instant) {
+        self.u64(value.as_millis());
+    }
+
     /// Appends `bytes` as they are.
+    #[inline(never)]
     pub fn bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.u8(*byte);
@@ -58,63 +77,96 @@ impl<'a> Put<'a> {
     }
 }
 
-/// Reads numbers one after the other; `None` past the end, and then for ever.
+/// Reads numbers one after the other.
+///
+/// Past the end everything is zero, and [`Take::end`] says so once, at the end: a question at
+/// every number would be most of a board's code for reading.
 #[derive(Clone, Debug)]
-pub struct Take<'a>(&'a [u8]);
+pub struct Take<'a> {
+    left: &'a [u8],
+    wrong: bool,
+}
 
 impl<'a> Take<'a> {
     /// A reader at the beginning of `bytes`.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
-    }
-
-    /// The next `N` bytes.
-    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        match self.0.split_first_chunk::<N>() {
-            Some((first, rest)) => {
-                self.0 = rest;
-                Some(*first)
-            }
-            None => {
-                self.0 = &[];
-                None
-            }
-        }
+        Self { left: bytes, wrong: false }
     }
 
     /// The next byte.
-    pub fn u8(&mut self) -> Option<u8> {
-        self.array::<1>().map(|[byte]| byte)
-    }
-
-    /// The next byte, which must be 0 or 1.
-    pub fn bool(&mut self) -> Option<bool> {
-        match self.u8()? {
-            0 => Some(false),
-            1 => Some(true),
-            _ => None,
+    #[inline(never)]
+    pub fn u8(&mut self) -> u8 {
+        match self.left.split_first() {
+            Some((first, rest)) => {
+                self.left = rest;
+                *first
+            }
+            None => {
+                self.wrong = true;
+                0
+            }
         }
     }
 
+    /// The next `N` bytes.
+    #[inline(never)]
+    pub fn array<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        for byte in &mut bytes {
+            *byte = self.u8();
+        }
+        bytes
+    }
+
+    /// The next byte, which must be 0 or 1.
+    #[inline(never)]
+    pub fn bool(&mut self) -> bool {
+        let byte = self.u8();
+        self.wrong |= byte > 1;
+        byte == 1
+    }
+
     /// The next two bytes.
-    pub fn u16(&mut self) -> Option<u16> {
-        self.array().map(u16::from_le_bytes)
+    #[inline(never)]
+    pub fn u16(&mut self) -> u16 {
+        u16::from_le_bytes(self.array())
     }
 
     /// The next four bytes.
-    pub fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
+    #[inline(never)]
+    pub fn u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.array())
     }
 
     /// The next eight bytes.
-    pub fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_le_bytes)
+    #[inline(never)]
+    pub fn u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.array())
     }
 
-    /// `value`, if everything has been read: what is left over is as wrong as what is missing.
+    /// The next four bytes as a span.
+    #[inline(never)]
+    pub fn span(&mut self) -> Span {
+        Span::from_millis(self.u32())
+    }
+
+    /// The next eight bytes as an instant.
+    #[inline(never)]
+    pub fn instant(&mut self) -> Instant {
+        Instant::from_millis(self.u64())
+    }
+
+    /// Whether nothing is left.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    /// `value`, if everything was there, and everything has been read: what is left over is as
+    /// wrong as what was missing.
     pub fn end<T>(&self, value: T) -> Option<T> {
-        if self.0.is_empty() { Some(value) } else { None }
+        if self.wrong || !self.left.is_empty() { None } else { Some(value) }
     }
 }
 
@@ -195,10 +247,11 @@ mod tests {
         assert_eq!(put.finish(), Some(15));
         assert!(out.iter().copied().eq((1..16).chain([0])));
         let mut take = Take::new(&out[..15]);
-        assert_eq!((take.u8(), take.u16()), (Some(1), Some(0x0302)));
-        assert_eq!((take.u32(), take.u64()), (Some(0x0706_0504), Some(0x0F0E_0D0C_0B0A_0908)));
+        assert_eq!((take.u8(), take.u16()), (1, 0x0302));
+        assert_eq!((take.u32(), take.u64()), (0x0706_0504, 0x0F0E_0D0C_0B0A_0908));
+        assert!(take.is_empty());
         assert_eq!(take.end(7), Some(7));
-        assert_eq!(take.u8(), None);
+        assert_eq!((take.u8(), take.end(7)), (0, None));
     }
 
     #[test]
@@ -212,11 +265,11 @@ mod tests {
     #[test]
     fn what_is_missing_or_left_over_is_nothing() {
         let mut take = Take::new(&[1, 2, 3]);
-        assert_eq!(take.u32(), None);
-        assert_eq!(take.u8(), None, "and then for ever");
+        assert_eq!((take.u32(), take.end(())), (0x0003_0201, None));
         let mut take = Take::new(&[1, 2]);
-        assert_eq!(take.bool(), Some(true));
-        assert_eq!(take.end(()), None);
-        assert_eq!(take.bool(), None, "2 is no truth value");
+        assert!(take.bool());
+        assert_eq!(take.end(()), None, "2 is left");
+        assert!(!take.bool());
+        assert_eq!(take.end(()), None, "2 is no truth value");
     }
 }

@@ -89,24 +89,26 @@ impl<F: FailureSlots, R: InstantSlots> History<F, R> {
     }
 
     /// As [`History::age`], but a restart leaves only if something was `proven` after it too: on
-    /// the board, that the host had booted well (L6).
+    /// the board, that the host had booted well (L6). Starts stay: a board notes none.
     pub fn age_proven(&mut self, now: Instant, window: Span, proven: Option<Instant>) {
-        let window_ms = u64::from(window.as_millis());
-        let leaves =
-            |at: Instant| now.since(at) > window_ms && proven.is_some_and(|proven| at < proven);
-        while self.failures.oldest().is_some_and(|oldest| now.since(oldest.at) > window_ms) {
-            if let Some(oldest) = self.failures.pop_oldest() {
-                let weight = u16::from(oldest.weight.value());
-                self.failure_sum = self.failure_sum.saturating_sub(weight);
+        let window = u64::from(window.as_millis());
+        while let Some(oldest) = self.failures.oldest() {
+            if now.since(oldest.at) <= window {
+                break;
             }
+            self.failures.pop_oldest();
+            self.failure_sum = self.failure_sum.saturating_sub(u16::from(oldest.weight.value()));
         }
         if self.failures.is_empty() {
             self.failure_sum = 0;
         }
-        while self.restarts.oldest().is_some_and(leaves) {
+        let Some(proven) = proven else { return };
+        while let Some(oldest) = self.restarts.oldest() {
+            if oldest >= proven || now.since(oldest) <= window {
+                break;
+            }
             self.restarts.pop_oldest();
         }
-        age_instants(&mut self.starts, now, window_ms);
     }
 
     /// Adds a failure. Where it does not fit, the oldest is lost as a record but its weight

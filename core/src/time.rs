@@ -33,12 +33,15 @@ impl Instant {
 
     /// This instant moved later by `by`, or the end of time.
     #[must_use]
+    // Checked 64-bit arithmetic is long on a board's processor, and a call to it short.
+    #[cfg_attr(target_arch = "arm", inline(never))]
     pub const fn after(self, by: Span) -> Self {
         Self(self.0.saturating_add(by.as_millis() as u64))
     }
 
     /// Time from `earlier` to this instant in milliseconds; zero if `earlier` is later.
     #[must_use]
+    #[cfg_attr(target_arch = "arm", inline(never))]
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.get().saturating_sub(earlier.0.get())
     }

@@ -19,13 +19,17 @@
 //!
 //! [`HostEnd`] and [`BoardEnd`] are the two ends; both want a nonce that was never used before.
 
+mod board_end;
 mod cobs;
-mod end;
+mod connection;
+mod host_end;
 mod tag;
 pub mod v1;
 
+pub use board_end::{BoardEnd, Opened};
 pub use cobs::{Decoder, Garbage, Raw};
-pub use end::{BoardEnd, HostEnd, LinkCounters, Opened, Refused};
+pub use connection::{LinkCounters, Refused};
+pub use host_end::HostEnd;
 pub use tag::{Key, KeyId, Sip};
 pub use v1::{About, Ask, FromBoard, Lines, ToBoard};
 

@@ -2,12 +2,17 @@
 //! for what it says instead of sleeping.
 
 pub mod board;
+pub mod faults;
+pub mod probing;
+pub mod server;
+pub mod servers;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -97,13 +102,23 @@ impl Daemon {
     /// It does not answer.
     #[must_use]
     pub fn start_in(text: &str, arguments: &[&str], prepare: impl FnOnce(&Path)) -> Self {
+        let mut daemon = Self::prepared(text, arguments, prepare);
+        daemon.run();
+        daemon
+    }
+
+    /// The same, without running it yet.
+    ///
+    /// # Panics
+    /// Its directory cannot be made.
+    #[must_use]
+    pub fn prepared(text: &str, arguments: &[&str], prepare: impl FnOnce(&Path)) -> Self {
         let dir = tempfile::Builder::new().prefix("giveover-test-").tempdir().expect("a directory");
         let log = dir.path().join("log");
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        let mut daemon = Self { dir, child: None, log, arguments };
+        let daemon = Self { dir, child: None, log, arguments };
         daemon.write_config(text);
         prepare(daemon.dir.path());
-        daemon.run();
         daemon
     }
 
@@ -133,11 +148,28 @@ impl Daemon {
     /// # Panics
     /// It ends, or does not answer.
     pub fn run(&mut self) {
+        self.spawn_behind(&[]);
+        wait_for("the daemon to answer", || {
+            if let Some(status) = self.ended() {
+                panic!("the daemon ended with {status}:\n{}", self.log_text());
+            }
+            self.status()
+        });
+    }
+
+    /// Runs the daemon as what `before` runs, a tracer for one, and waits for nothing.
+    ///
+    /// # Panics
+    /// It cannot be run.
+    pub fn spawn_behind(&mut self, before: &[&str]) {
         let log = fs::File::options().create(true).append(true).open(&self.log).expect("a log");
         // Programs a test has put into `bin` come before the system's.
         let path = std::env::var("PATH").unwrap_or_default();
         let path = format!("{}:{path}", self.dir.path().join("bin").display());
-        let child = Command::new(giveover())
+        let program = giveover();
+        let mut words = before.iter().map(OsStr::new).chain([program.as_os_str()]);
+        let child = Command::new(words.next().unwrap_or_default())
+            .args(words)
             .arg("run")
             .arg(self.config())
             .env("PATH", path)
@@ -153,12 +185,14 @@ impl Daemon {
             .spawn()
             .expect("giveover runs");
         self.child = Some(child);
-        wait_for("the daemon to answer", || {
-            if let Some(status) = self.child.as_mut()?.try_wait().expect("its status") {
-                panic!("the daemon ended with {status}:\n{}", self.log_text());
-            }
-            self.status()
-        });
+    }
+
+    /// How it ended, once it has.
+    ///
+    /// # Panics
+    /// Nobody knows.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.as_mut()?.try_wait().expect("its status")
     }
 
     /// What it has written to standard error.
@@ -336,12 +370,12 @@ pub fn with_puppet(program: &str, arguments: &[&str], more: &str) -> (Daemon, u1
     let text = format!(
         "[policy.default]\n\
          thorough_probe_interval = \"200ms\"\n\
-         probe_timeout  = \"300ms\"\n\
+         probe_timeout  = \"2s\"\n\
          retry_count    = 2\n\
          retry_interval = \"10m\"\n\
          restart_delay  = [\"0s\"]\n\
-         start_grace    = \"2s\"\n\
-         start_timeout  = \"2s\"\n\
+         start_grace    = \"4s\"\n\
+         start_timeout  = \"4s\"\n\
          stop_timeout   = \"4s\"\n\
          [service.web]\n\
          start = [\"{program}\", \"{port}\", \"$DIR/mood\", \"$DIR/starts\"]\n\

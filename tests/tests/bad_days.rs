@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 const QUICK: &str = "[policy.default]\n\
      thorough_probe_interval = \"200ms\"\n\
-     probe_timeout  = \"500ms\"\n\
+     probe_timeout  = \"2s\"\n\
      retry_interval = \"60s\"\n";
 
 /// A monitor that did not run judges nothing by the time it missed.

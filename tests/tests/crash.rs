@@ -165,3 +165,78 @@ fn a_damaged_journal_is_reported_and_never_read_as_healthy() {
     daemon.wait_status("web", "ok");
     let _left = Left(pid(&daemon));
 }
+
+/// What was healthy when a part of its history was lost may not have been at the end of it: until
+/// a cycle has shown it, nobody is told that it is.
+#[test]
+fn after_a_loss_nothing_is_called_healthy_before_its_first_cycle() {
+    let mut daemon = Daemon::start(
+        "[policy.default]\nthorough_probe_interval = \"200ms\"\nprobe_timeout = \"60s\"\n\
+         retry_interval = \"1h\"\n\
+         [service.web]\n\
+         check.c = { kind = \"command\", argv = [\"/bin/sh\", \"-c\", \
+         \"while test -e $DIR/wait; do sleep 0.05; done\"] }\n",
+    );
+    daemon.wait_status("web", "ok");
+    let file = journal(&daemon);
+    let length = || fs::metadata(&file).expect("the journal").len();
+    let healthy = length();
+    wait_for("the next cycles to be written", || (length() > healthy).then_some(()));
+    daemon.kill();
+    let wait = daemon.dir.path().join("wait");
+    fs::write(&wait, "").expect("a file");
+    daemon.run();
+    assert_eq!(daemon.service("web")["status"], "ok", "nothing was lost");
+    daemon.kill();
+
+    let mut bytes = fs::read(&file).expect("the journal");
+    bytes[healthy as usize + 8] ^= 0x55; // behind it comes what the second run has written
+    fs::write(&file, &bytes).expect("the journal");
+    daemon.run();
+    let service = daemon.service("web");
+    assert_eq!(service["status"], "unknown", "{service}");
+    assert_ne!(service["message"], "Service is online");
+    assert!(daemon.ok(&["events", "-n", "1000", "--json"]).contains("journal_damaged"));
+    fs::remove_file(&wait).expect("removed");
+    let service = daemon.wait_status("web", "ok");
+    assert_eq!(service["message"], "Service is online");
+}
+
+/// An orderly end is no death and no wish: the next daemon starts and watches what this one did,
+/// with its history. What a person has stopped stays stopped; whom he left unwatched stays so while
+/// it runs.
+#[test]
+fn after_an_orderly_end_everything_is_watched_again() {
+    let text = "[policy.default]\n\
+                thorough_probe_interval = \"100ms\"\n\
+                probe_timeout = \"2s\"\n\
+                restart_delay = [\"0s\"]\n\
+                [service.web]\n\
+                start = [\"/bin/sleep\", \"4245\"]\n\
+                [service.stopped]\n\
+                start = [\"/bin/sleep\", \"4245\"]\n\
+                [service.alone]\n\
+                check.c = { command = [\"/bin/true\"] }\n";
+    let mut daemon = Daemon::start(text);
+    daemon.wait_status("web", "ok");
+    giveover_tests::signal_to(pid(&daemon), Signal::KILL);
+    daemon.wait_event("web", "restarted");
+    daemon.wait_status("web", "ok");
+    let _ = daemon.ok(&["stop", "stopped"]);
+    daemon.wait_status("alone", "ok");
+    let _ = daemon.ok(&["monitor", "stop", "alone"]);
+    for _ in 0..2 {
+        assert_eq!(daemon.stop(), Some(0));
+        daemon.run();
+        let web = daemon.wait_status("web", "ok");
+        assert_eq!((&web["restarts"], &web["failure_sum"]), (&1.into(), &0.into()), "{web}");
+        assert_eq!(daemon.service("stopped")["status"], "offline");
+        assert_eq!(daemon.service("alone")["waiting_for"], "unmonitored");
+    }
+    giveover_tests::signal_to(pid(&daemon), Signal::KILL);
+    daemon.wait_service("web", "to be restarted again", |web| web["restarts"] == 2);
+    let _ = daemon.ok(&["start", "stopped"]);
+    daemon.wait_status("stopped", "ok");
+    let _ = daemon.ok(&["monitor", "start", "alone"]);
+    daemon.wait_status("alone", "ok");
+}

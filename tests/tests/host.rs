@@ -10,7 +10,7 @@ fn three(host: &str, weight: u8) -> Daemon {
         "[host]\n{host}\n\
          [policy.default]\n\
          thorough_probe_interval = \"300ms\"\n\
-         probe_timeout  = \"1s\"\n\
+         probe_timeout  = \"5s\"\n\
          retry_count    = 5\n\
          retry_interval = \"60s\"\n\
          restart_delay  = [\"0s\"]\n\
@@ -95,4 +95,20 @@ fn much_that_fails_at_once_without_a_trusted_server_is_ourselves() {
         let status = daemon.status()?;
         (status["host"]["local_fault"] == false).then_some(())
     });
+}
+
+/// A name that does not resolve is told once, whatever its checks are worth.
+#[test]
+fn a_name_that_does_not_resolve_is_told_once() {
+    let daemon = Daemon::start(
+        "[policy.default]\nthorough_probe_interval = \"300ms\"\nprobe_timeout = \"2s\"\n\
+         [service.web]\ncheck.page = \"http://no-such-name.invalid/\"\n",
+    );
+    daemon.wait_event("web", "unmeasured"); // three cycles
+    let told = || daemon.log_text().matches("name no-such-name.invalid does not resolve").count();
+    wait_for("the line", || (told() > 0).then_some(()));
+    daemon.wait_service("web", "to go on", |service| {
+        service["cycles"].as_str().is_some_and(|cycles| cycles.trim_matches('-').len() >= 8)
+    });
+    assert_eq!(told(), 1);
 }

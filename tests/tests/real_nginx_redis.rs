@@ -19,11 +19,11 @@ impl Pair {
             &format!(
                 "[policy.default]\n\
                  thorough_probe_interval = \"300ms\"\n\
-                 probe_timeout  = \"500ms\"\n\
+                 probe_timeout  = \"2s\"\n\
                  retry_count    = 3\n\
                  retry_interval = \"10m\"\n\
                  restart_delay  = [\"0s\"]\n\
-                 start_grace    = \"2s\"\n\
+                 start_grace    = \"10s\"\n\
                  start_timeout  = \"5s\"\n\
                  stop_timeout   = \"3s\"\n\
                  [service.cache]\n\

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use giveover_tests::{Daemon, is_running, signal_to};
+use giveover_tests::{Daemon, is_running, signal_to, text_of};
 use rustix::process::Signal;
 
 /// `start` and `stop` keep a process and say so in files; `show` prints what stands there.
@@ -80,4 +80,31 @@ fn a_unit_is_started_watched_restarted_and_stopped() {
     let _ = daemon.ok(&["stop", "web"]);
     assert_eq!(daemon.service("web")["status"], "offline");
     assert!(!is_running(pid), "the job has stopped it");
+}
+
+/// What the file leaves open is the unit's own affair, and taking it over is no change of the
+/// configuration.
+#[test]
+fn a_units_own_time_outs_are_taken_over() {
+    let configuration = |policy: &str| {
+        format!(
+            "[service.web]\nunit = \"web.service\"\n\
+             check.up = {{ command = [\"/bin/true\"] }}\n\
+             policy = {{ thorough_probe_interval = \"300ms\", start_grace = \"0s\"{policy} }}\n"
+        )
+    };
+    let daemon = Daemon::start_in(&configuration(""), &[], stand_in);
+    daemon.wait_status("web", "ok");
+    let output = daemon.cli(&["reload", "--dry-run"]);
+    assert!(text_of(&output).contains("nothing would change"), "{}", text_of(&output));
+    daemon.write_config(&configuration(", stop_timeout = \"7s\""));
+    let output = daemon.cli(&["reload", "--dry-run"]);
+    assert!(text_of(&output).contains("stop_timeout 5s → 7s"), "{}", text_of(&output));
+    daemon.write_config(&configuration(", start_timeout = \"90s\""));
+    let _ = daemon.ok(&["reload"]);
+    daemon.write_config(&configuration(", start_timeout = \"9s\""));
+    let output = daemon.cli(&["reload", "--dry-run"]);
+    assert!(text_of(&output).contains("start_timeout 90s → 9s"), "what is written holds");
+    assert!(!text_of(&output).contains("stop_timeout"), "{}", text_of(&output));
+    let _ = daemon.ok(&["stop", "web"]);
 }

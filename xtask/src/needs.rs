@@ -27,13 +27,20 @@ pub(crate) struct Package {
     name: &'static str,
     /// The program or file by which it is known to be there.
     brings: &'static str,
-    /// The service Debian would start with it. We want the program alone.
+    /// The services Debian would start with it. We want the program alone.
     unit: Option<&'static str>,
     needed: For,
     why: &'static str,
 }
 
-const PACKAGES: [Package; 11] = [
+const PACKAGES: [Package; 25] = [
+    Package {
+        name: "strace",
+        brings: "strace",
+        unit: None,
+        needed: For::RealServers,
+        why: "the daemon is killed at its system calls, and they are made to fail",
+    },
     Package {
         name: "nginx-light",
         brings: "nginx",
@@ -47,6 +54,97 @@ const PACKAGES: [Package; 11] = [
         unit: Some("redis-server.service"),
         needed: For::RealServers,
         why: "a real server with a protocol of its own",
+    },
+    Package {
+        name: "mosquitto",
+        brings: "mosquitto",
+        unit: Some("mosquitto.service"),
+        needed: For::RealServers,
+        why: "a real broker for `mqtt` checks",
+    },
+    Package {
+        name: "postgresql",
+        brings: "/var/lib/postgresql",
+        unit: Some("postgresql.service"),
+        needed: For::RealServers,
+        why: "a real database for `postgres` checks",
+    },
+    Package {
+        name: "slapd",
+        brings: "slapd",
+        unit: Some("slapd.service"),
+        needed: For::RealServers,
+        why: "a real directory for `ldap` checks",
+    },
+    Package {
+        name: "postfix",
+        brings: "postfix",
+        unit: Some("postfix.service"),
+        needed: For::RealServers,
+        why: "a real mail server for `smtp` checks",
+    },
+    Package {
+        name: "dovecot-imapd",
+        brings: "/usr/lib/dovecot/imap",
+        unit: Some("dovecot.service"),
+        needed: For::RealServers,
+        why: "a real mailbox server for `imap` checks",
+    },
+    Package {
+        name: "dovecot-pop3d",
+        brings: "/usr/lib/dovecot/pop3",
+        unit: Some("dovecot.service"),
+        needed: For::RealServers,
+        why: "the same for `pop3` checks",
+    },
+    Package {
+        name: "vsftpd",
+        brings: "vsftpd",
+        unit: Some("vsftpd.service"),
+        needed: For::RealServers,
+        why: "a real file server for `ftp` checks",
+    },
+    Package {
+        name: "leafnode",
+        brings: "/usr/sbin/leafnode",
+        unit: Some("leafnode.socket"),
+        needed: For::RealServers,
+        why: "a real news server for `nntp` checks",
+    },
+    Package {
+        name: "inetutils-telnetd",
+        brings: "telnetd",
+        unit: Some("inetutils-inetd.service inetutils-syslogd.service"),
+        needed: For::RealServers,
+        why: "a real terminal server for `telnet` checks",
+    },
+    Package {
+        name: "bind9",
+        brings: "named",
+        unit: Some("named.service bind9.service"),
+        needed: For::RealServers,
+        why: "a real name server for `dns` checks, of zones of its own",
+    },
+    Package {
+        name: "unbound",
+        brings: "unbound",
+        unit: Some("unbound.service"),
+        needed: For::RealServers,
+        why: "the other one, which asks for its clients",
+    },
+    Package {
+        name: "iproute2",
+        brings: "ip",
+        unit: None,
+        needed: For::RealServers,
+        why: "networks of our own with hosts that cannot be reached",
+    },
+    Package {
+        name: "ipsvd",
+        brings: "tcpsvd",
+        unit: None,
+        needed: For::RealServers,
+        why: "listens for the two servers that want to be started by others",
     },
     Package {
         name: "x11-xfs-utils",
@@ -115,7 +213,8 @@ const PACKAGES: [Package; 11] = [
 ];
 
 /// Runs as root with the packages as arguments. Debian starts a service as soon as it is installed
-/// unless this policy says no; a policy that is already there is the owner's and stays.
+/// unless this policy says no; a policy that is already there is the owner's and stays. Nothing is
+/// removed for what is installed: a machine keeps the mail server it has.
 const INSTALL: &str = r#"
 policy=/usr/sbin/policy-rc.d
 if ! test -e "$policy"; then
@@ -126,7 +225,7 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get -q -o Acquire::Retries=3 update || echo 'going on with the lists that are here'
 apt-get -q -y -o Acquire::Retries=3 -o DPkg::Lock::Timeout=600 \
-    --no-install-recommends install "$@"
+    --no-install-recommends --no-remove install "$@"
 "#;
 
 /// What of this is not on the machine.
@@ -162,7 +261,8 @@ pub(crate) fn install(needed: For) -> Result<(), String> {
         println!("missing: {} (Debian package {}): {}", package.brings, package.name, package.why);
     }
     let names: Vec<&str> = packages.iter().map(|package| package.name).collect();
-    let units: Vec<&str> = packages.iter().filter_map(|package| package.unit).collect();
+    let units = packages.iter().filter_map(|package| package.unit);
+    let units: Vec<&str> = units.flat_map(str::split_whitespace).collect();
     let mut command =
         as_root(&["sh", "-ec", INSTALL, "install"]).ok_or_else(|| by_hand(&names, &units))?;
     let called = format!("apt-get install --no-install-recommends {}", names.join(" "));
@@ -170,6 +270,9 @@ pub(crate) fn install(needed: For) -> Result<(), String> {
     if !units.is_empty() && Path::new("/run/systemd/system").exists() {
         // The policy kept them from starting now; this keeps them from starting at the next boot.
         let disable = as_root(&["systemctl", "disable", "--now"]);
+        // What another package is there in place of is not.
+        let there = |unit: &&str| output(Command::new("systemctl").args(["cat", unit])).is_some();
+        let units: Vec<&str> = units.into_iter().filter(there).collect();
         disable.map_or(Ok(()), |mut command| child::run(command.args(units)))?;
     }
     match missing(needed).first() {

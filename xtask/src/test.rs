@@ -34,7 +34,7 @@ Steps (* in --quick):
 /// A step: its name, whether the inner loop has it, and what it does.
 type Task = (&'static str, bool, fn(&mut Step));
 
-const TASKS: [Task; 13] = [
+const TASKS: [Task; 14] = [
     ("needs", false, needs::step),
     ("format", true, format),
     ("floors", true, floors),
@@ -44,6 +44,7 @@ const TASKS: [Task; 13] = [
     ("features", false, features),
     ("host-tests", true, host_tests),
     ("end-to-end", true, end_to_end),
+    ("long", false, long),
     ("docs", false, docs),
     ("board", false, board),
     ("real-servers", false, real_servers),
@@ -142,10 +143,17 @@ fn end_to_end(step: &mut Step) {
     // Cargo does not build another package's binary for a test, so the daemon is built first.
     step.run(&mut cargo(["build", "--package", "giveover"]));
     let mut tests = cargo(["test", "--package", "giveover-tests", "--no-fail-fast", "--lib"]);
-    for name in test_binaries().iter().filter(|name| !real(name)) {
+    for name in test_binaries().iter().filter(|name| !real(name) && !is_long(name)) {
         tests.args(["--test", name]);
     }
     step.run_tests(&mut tests);
+}
+
+/// The end-to-end tests that take longer than somebody waits who has just changed a line.
+fn long(step: &mut Step) {
+    step.run(&mut cargo(["build", "--package", "giveover"]));
+    let tests = ["test", "--package", "giveover-tests", "--no-fail-fast", "--test", "long_*"];
+    step.run_tests(&mut cargo(tests));
 }
 
 fn docs(step: &mut Step) {
@@ -222,4 +230,9 @@ fn test_binaries() -> Vec<String> {
 /// Whether a test binary needs real servers on the machine.
 fn real(name: &str) -> bool {
     name.starts_with("real_")
+}
+
+/// Whether a test binary is for the whole run only.
+fn is_long(name: &str) -> bool {
+    name.starts_with("long_")
 }

@@ -1,7 +1,7 @@
 //! What the host asks for, the jumper and the host's supply.
 
 use crate::time::{Instant, Span};
-use crate::verdict::{Verdict as Decision, decide};
+use crate::verdict::Verdict as Decision;
 use crate::weight::Weight;
 
 use super::event::{Action, Actions, Request};
@@ -170,13 +170,12 @@ impl Board {
     }
 
     fn configure(&mut self, settings: &Settings, actions: &mut Actions) -> Result<(), Refusal> {
-        let Ok(policy) = settings.policy() else { return Err(Refusal::OutOfRange) };
+        settings.check().map_err(|_| Refusal::OutOfRange)?;
         if self.record.settings.nowayout && !settings.nowayout && !self.jumper {
             return Err(Refusal::NoWayOut);
         }
         if *settings != self.record.settings {
             self.record.settings = *settings;
-            self.policy = policy;
             self.dirty = true;
             actions.push(Action::Note(Note::Configured));
             if let Stage::Armed { fed, .. } | Stage::Warned { fed, .. } = self.stage {
@@ -193,14 +192,12 @@ impl Board {
         if !matches!(self.stage, Stage::Armed { .. } | Stage::Warned { .. }) {
             return Err(Refusal::NotArmed);
         }
-        let unproven = |at: Instant| self.record.proven.is_none_or(|proven| at >= proven);
-        if self.history.restart_times().any(unproven) {
+        let Some(newest) = self.record.newest else { return Ok(()) };
+        if self.record.proven.is_none_or(|proven| newest.at >= proven) {
             self.record.proven = Some(now);
+            self.confirmed_after = Some(between(newest.at, now));
             self.dirty = true;
             actions.push(Action::Note(Note::Confirmed));
-        }
-        if let (Some(newest), None) = (self.record.newest, self.confirmed_after) {
-            self.confirmed_after = Some(between(newest.at, now));
         }
         Ok(())
     }
@@ -219,7 +216,7 @@ impl Board {
         self.age(now);
         let cause = crate::failure::Cause::new(crate::failure::Phase::Reported, 0);
         self.history.add_failure(now, Weight::COMPLETE, cause);
-        if decide(&self.policy, &self.history) == Decision::Restart {
+        if self.decision() == Decision::Restart {
             self.intend(why, now, actions);
             return Ok(());
         }

@@ -130,6 +130,12 @@ impl Durable {
     #[must_use]
     pub fn encode(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
+        self.encode_into(&mut bytes);
+        bytes
+    }
+
+    /// The record as bytes in the caller's place, for a small stack.
+    pub fn encode_into(&self, bytes: &mut [u8; Self::BYTES]) {
         let (body, crc) = bytes.split_at_mut(Self::BYTES - 4);
         let mut out = Put::new(body);
         out.u8(Self::VERSION);
@@ -150,11 +156,14 @@ impl Durable {
         out.u8(0);
         let never = Instant::from_millis(0);
         let newest = self.newest.map_or(never, |newest| newest.at);
-        let times = [self.powered, self.proven.unwrap_or(never), newest];
-        times.iter().chain(&self.resets.at).for_each(|at| at.put(&mut out));
+        out.instant(self.powered);
+        out.instant(self.proven.unwrap_or(never));
+        out.instant(newest);
+        for at in self.resets.at {
+            out.instant(at);
+        }
         let value = crc32(body);
         Put::new(crc).u32(value);
-        bytes
     }
 
     /// The record of `bytes`.
@@ -175,23 +184,23 @@ impl Durable {
 
     fn read(body: &[u8]) -> Option<Self> {
         let mut from = Take::new(body);
-        let [_, flags, count, _] = from.array()?;
+        let [_, flags, count, _] = from.array();
         let set = |bit| flags & bit != 0;
         if flags >> 6 != 0 || count > Settings::MOST_RESETS {
             return None;
         }
-        let (number, ever) = (from.u32()?, from.u32()?);
+        let (number, ever) = (from.u32(), from.u32());
         let (why, held) = (Why::take(&mut from)?, Why::take(&mut from)?);
         let settings = Settings::take(&mut from)?;
-        settings.policy().ok()?;
-        from.u8()?;
-        let powered = Instant::take(&mut from)?;
-        let (proven, at) = (Instant::take(&mut from)?, Instant::take(&mut from)?);
+        settings.check().ok()?;
+        from.u8();
+        let powered = from.instant();
+        let (proven, at) = (from.instant(), from.instant());
         let mut resets = Resets { count, ..Resets::NONE };
         for slot in &mut resets.at {
-            *slot = Instant::take(&mut from)?;
+            *slot = from.instant();
         }
-        Some(Self {
+        from.end(Self {
             number,
             powered,
             armed: set(ARMED),
@@ -213,10 +222,18 @@ impl Durable {
     /// the newer. Time goes on from the later of both.
     #[must_use]
     pub fn settle(one: Option<Self>, other: Option<Self>) -> Option<Self> {
-        let (Some(one), Some(other)) = (&one, &other) else { return one.or(other) };
-        let rank = |record: &Self| (record.ever, record.number);
-        let (wins, loses) = if rank(one) >= rank(other) { (one, other) } else { (other, one) };
-        Some(Self { powered: wins.powered.max(loses.powered), ..*wins })
+        let (Some(mut one), Some(other)) = (one, other) else { return one.or(other) };
+        one.settle_with(&other);
+        Some(one)
+    }
+
+    /// The same in place, for a small stack: this record becomes the one to go by.
+    pub fn settle_with(&mut self, other: &Self) {
+        let powered = self.powered.max(other.powered);
+        if (self.ever, self.number) < (other.ever, other.number) {
+            *self = *other;
+        }
+        self.powered = powered;
     }
 
     /// The ticket of a pulse that nobody saw the end of.

@@ -108,6 +108,7 @@ impl Actions {
         Self(heapless::Vec::new())
     }
 
+    #[inline(never)]
     pub(super) fn push(&mut self, action: Action) {
         let pushed = self.0.push(action);
         debug_assert!(pushed.is_ok(), "more than {} actions", Self::MAX);

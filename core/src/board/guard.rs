@@ -77,26 +77,27 @@ impl Board {
             return;
         }
         bump(&mut self.counters.feeds);
-        let before = self.fed.replace(now);
+        self.fed = Some(now);
         match self.stage {
             Stage::Armed { fed, .. } | Stage::Warned { fed, .. } => {
-                if before.is_some() {
-                    let gap = between(fed, now);
-                    self.counters.longest_gap_ms = self.counters.longest_gap_ms.max(gap);
-                    if matches!(self.stage, Stage::Warned { why: Why::Silence, .. }) {
-                        bump(&mut self.counters.near_misses);
-                        actions.push(Action::Note(Note::NearMiss(gap)));
-                    }
+                let gap = between(fed, now);
+                self.counters.longest_gap_ms = self.counters.longest_gap_ms.max(gap);
+                if matches!(self.stage, Stage::Warned { why: Why::Silence, .. }) {
+                    bump(&mut self.counters.near_misses);
+                    actions.push(Action::Note(Note::NearMiss(gap)));
                 }
                 self.guard(now);
             }
-            Stage::Waiting if self.record.armed => self.guard(now),
-            Stage::Grace { .. } => {
+            // In the hold-off too: the distance keeps the line released until it is over.
+            Stage::Waiting | Stage::Cold { then: Then::Waiting, .. } if self.record.armed => {
+                self.guard(now);
+            }
+            Stage::Grace { .. } | Stage::Cold { then: Then::Grace(_), .. } => {
                 self.note_up(now);
                 self.guard(now);
             }
-            // Before the hold-off is over, unarmed, disarmed, held or under way to a pulse: the
-            // host is heard, and nothing follows from it.
+            // Unarmed, disarmed, held or under way to a pulse: the host is heard, and nothing
+            // follows from it.
             Stage::Cold { .. }
             | Stage::Waiting
             | Stage::Intent { .. }
@@ -132,6 +133,7 @@ impl Board {
         }
         self.unsaved = !ok;
         if !ok {
+            self.saved = now;
             bump(&mut self.counters.store_failures);
             actions.push(Action::Note(Note::StoreFailed));
         }
@@ -161,7 +163,7 @@ impl Board {
                 let lost = fed.after(self.record.settings.link_timeout);
                 let silence =
                     if up { lost.min(now.after(self.record.settings.timeout)) } else { lost };
-                self.guard_until(fed, silence.max(fed.after(self.record.settings.timeout)));
+                self.guard_until(fed, silence);
             }
             _ => {} // nothing else waits for a feed that a port could bring
         }
@@ -197,7 +199,7 @@ impl Board {
     pub(super) fn fail(&mut self, why: Why, weight: Weight, now: Instant, actions: &mut Actions) {
         self.age(now);
         self.history.add_failure(now, weight, Cause::new(Phase::Silence, 0));
-        match decide(&self.policy, &self.history) {
+        match self.decision() {
             Decision::Nothing => {}
             Decision::Restart if now < self.not_before => {
                 // Decided once the distance is kept; a good feed before calls it off.
@@ -209,12 +211,18 @@ impl Board {
         }
     }
 
+    /// What the history calls for.
+    pub(super) fn decision(&self) -> Decision {
+        decide(&self.record.settings.known_policy(), &self.history)
+    }
+
     /// A pulse is decided: it is charged, and written down before the line moves.
     pub(super) fn intend(&mut self, why: Why, now: Instant, actions: &mut Actions) {
         self.history.spend_failures();
         self.history.add_restart(now);
         self.record.ever = self.record.ever.wrapping_add(1);
         self.record.newest = Some(Newest { at: now, why });
+        self.booting = true;
         self.up_after = None;
         self.confirmed_after = None;
         self.record.intent = true;
@@ -257,6 +265,8 @@ impl Board {
     fn end_pulse(&mut self, now: Instant) {
         self.record.intent = false;
         self.dirty = true;
+        // A loop that was stuck came late to the end, and that must not shorten the distance.
+        self.not_before = self.not_before.max(now.after(self.record.settings.boot_grace));
         if self.jumper {
             self.enter(Stage::Disarmed { until: None });
         } else {
@@ -285,9 +295,10 @@ impl Board {
 
     /// The first feed after a reset of ours.
     fn note_up(&mut self, now: Instant) {
-        if let (Some(newest), None) = (self.record.newest, self.up_after) {
+        if let (Some(newest), true) = (self.record.newest, self.booting) {
             self.up_after = Some(between(newest.at, now));
         }
+        self.booting = false;
     }
 
     /// A feed sooner after the last than this is too early: half of what L1 sends.

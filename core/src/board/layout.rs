@@ -2,7 +2,6 @@
 
 use crate::bytes::{Put, Take};
 use crate::failure::{Cause, Phase};
-use crate::time::{Instant, Span};
 
 use super::note::{Counters, Entry, LastReset, Note, Report};
 use super::settings::Settings;
@@ -18,28 +17,8 @@ const NO_CAUSE: Cause = Cause::of_check(0, Phase::Resolve, 0);
 pub trait Layout: Sized {
     /// Appends it.
     fn put(&self, out: &mut Put<'_>);
-    /// Reads it; `None` where the bytes are none.
+    /// Reads it; `None` where the bytes are none. Whether there were enough says [`Take::end`].
     fn take(from: &mut Take<'_>) -> Option<Self>;
-}
-
-impl Layout for Span {
-    fn put(&self, out: &mut Put<'_>) {
-        out.u32(self.as_millis());
-    }
-
-    fn take(from: &mut Take<'_>) -> Option<Self> {
-        from.u32().map(Self::from_millis)
-    }
-}
-
-impl Layout for Instant {
-    fn put(&self, out: &mut Put<'_>) {
-        out.u64(self.as_millis());
-    }
-
-    fn take(from: &mut Take<'_>) -> Option<Self> {
-        from.u64().map(Self::from_millis)
-    }
 }
 
 impl Layout for Cause {
@@ -50,9 +29,9 @@ impl Layout for Cause {
     }
 
     fn take(from: &mut Take<'_>) -> Option<Self> {
-        let check = from.u8()?;
-        let phase = Phase::ALL.get(usize::from(from.u8()?)).copied()?;
-        Some(Self::of_check(check, phase, from.u16()?))
+        let check = from.u8();
+        let phase = Phase::ALL.get(usize::from(from.u8())).copied()?;
+        Some(Self::of_check(check, phase, from.u16()))
     }
 }
 
@@ -73,7 +52,7 @@ impl Layout for Why {
     }
 
     fn take(from: &mut Take<'_>) -> Option<Self> {
-        let (number, service, cause) = (from.u8()?, from.u8()?, Cause::take(from)?);
+        let (number, service, cause) = (from.u8(), from.u8(), Cause::take(from)?);
         match number {
             0 => Some(Self::Silence),
             1 => Some(Self::BadFeeds),
@@ -89,11 +68,11 @@ impl Layout for Why {
 
 impl Layout for Settings {
     fn put(&self, out: &mut Put<'_>) {
-        self.timeout.put(out);
-        self.boot_grace.put(out);
-        self.link_timeout.put(out);
-        self.pulse.put(out);
-        self.retry_interval.put(out);
+        out.span(self.timeout);
+        out.span(self.boot_grace);
+        out.span(self.link_timeout);
+        out.span(self.pulse);
+        out.span(self.retry_interval);
         out.u8(self.retry_count);
         out.u8(self.second.number());
         out.u8(u8::from(self.nowayout));
@@ -101,14 +80,14 @@ impl Layout for Settings {
 
     fn take(from: &mut Take<'_>) -> Option<Self> {
         Some(Self {
-            timeout: Span::take(from)?,
-            boot_grace: Span::take(from)?,
-            link_timeout: Span::take(from)?,
-            pulse: Span::take(from)?,
-            retry_interval: Span::take(from)?,
-            retry_count: from.u8()?,
-            second: Second::of(from.u8()?)?,
-            nowayout: from.bool()?,
+            timeout: from.span(),
+            boot_grace: from.span(),
+            link_timeout: from.span(),
+            pulse: from.span(),
+            retry_interval: from.span(),
+            retry_count: from.u8(),
+            second: Second::of(from.u8())?,
+            nowayout: from.bool(),
         })
     }
 }
@@ -148,31 +127,31 @@ impl Layout for Note {
     }
 
     fn take(from: &mut Take<'_>) -> Option<Self> {
-        Some(match from.u8()? {
-            0 => Self::Started { power_up: from.bool()? },
-            1 => Self::State(State::of(from.u8()?)?),
-            2 => Self::NearMiss(from.u32()?),
+        Some(match from.u8() {
+            0 => Self::Started { power_up: from.bool() },
+            1 => Self::State(State::of(from.u8())?),
+            2 => Self::NearMiss(from.u32()),
             3 => Self::Early,
             4 => Self::Wrong,
-            5 => Self::Intent { ticket: from.u32()?, why: Why::take(from)? },
-            6 => Self::Done { ticket: from.u32()? },
-            7 => Self::Unproven { ticket: from.u32()? },
-            8 => Self::LineRefused { ticket: from.u32()? },
+            5 => Self::Intent { ticket: from.u32(), why: Why::take(from)? },
+            6 => Self::Done { ticket: from.u32() },
+            7 => Self::Unproven { ticket: from.u32() },
+            8 => Self::LineRefused { ticket: from.u32() },
             9 => {
-                let second = Second::of(from.u8()?)?;
+                let second = Second::of(from.u8())?;
                 Self::GivenOver { why: Why::take(from)?, second }
             }
             10 => Self::Cleared,
             11 => Self::Confirmed,
             12 => Self::Armed,
-            13 => Self::Disarmed(from.u32()?),
-            14 => Self::End(End::of(from.u8()?)?),
-            15 => Self::Grace(from.u32()?),
+            13 => Self::Disarmed(from.u32()),
+            14 => Self::End(End::of(from.u8())?),
+            15 => Self::Grace(from.u32()),
             16 => Self::Configured,
-            17 => Self::Refused(Refusal::of(from.u8()?)?),
-            18 => Self::Jumper(from.bool()?),
-            19 => Self::HostPower(from.bool()?),
-            20 => Self::Link(from.bool()?),
+            17 => Self::Refused(Refusal::of(from.u8())?),
+            18 => Self::Jumper(from.bool()),
+            19 => Self::HostPower(from.bool()),
+            20 => Self::Link(from.bool()),
             21 => Self::StoreFailed,
             _ => return None,
         })
@@ -182,12 +161,12 @@ impl Layout for Note {
 impl Layout for Entry {
     fn put(&self, out: &mut Put<'_>) {
         out.u32(self.number);
-        self.at.put(out);
+        out.instant(self.at);
         self.note.put(out);
     }
 
     fn take(from: &mut Take<'_>) -> Option<Self> {
-        Some(Self { number: from.u32()?, at: Instant::take(from)?, note: Note::take(from)? })
+        Some(Self { number: from.u32(), at: from.instant(), note: Note::take(from)? })
     }
 }
 
@@ -205,14 +184,14 @@ impl Layout for Counters {
 
     fn take(from: &mut Take<'_>) -> Option<Self> {
         Some(Self {
-            feeds: from.u32()?,
-            near_misses: from.u32()?,
-            longest_gap_ms: from.u32()?,
-            early: from.u32()?,
-            wrong: from.u32()?,
-            refused: from.u32()?,
-            store_failures: from.u32()?,
-            clock_went_back: from.u32()?,
+            feeds: from.u32(),
+            near_misses: from.u32(),
+            longest_gap_ms: from.u32(),
+            early: from.u32(),
+            wrong: from.u32(),
+            refused: from.u32(),
+            store_failures: from.u32(),
+            clock_went_back: from.u32(),
         })
     }
 }
@@ -228,9 +207,9 @@ impl Layout for LastReset {
     fn take(from: &mut Take<'_>) -> Option<Self> {
         Some(Self {
             why: Why::take(from)?,
-            ago_ms: from.u32()?,
-            up_after_ms: take_optional(from)?,
-            confirmed_after_ms: take_optional(from)?,
+            ago_ms: from.u32(),
+            up_after_ms: take_optional(from),
+            confirmed_after_ms: take_optional(from),
         })
     }
 }
@@ -255,8 +234,8 @@ impl Layout for Report {
     }
 
     fn take(from: &mut Take<'_>) -> Option<Self> {
-        let state = State::of(from.u8()?)?;
-        let flags = from.u8()?;
+        let state = State::of(from.u8())?;
+        let flags = from.u8();
         if flags & 0b1100_0000 != 0 {
             return None;
         }
@@ -266,11 +245,11 @@ impl Layout for Report {
             jumper: flags & 2 != 0,
             host_power: flags & 4 != 0,
             store_ok: flags & 8 != 0,
-            left_ms: take_optional(from)?,
-            fed_ago_ms: take_optional(from)?,
-            failure_sum: from.u16()?,
-            resets: from.u8()?,
-            resets_ever: from.u32()?,
+            left_ms: take_optional(from),
+            fed_ago_ms: take_optional(from),
+            failure_sum: from.u16(),
+            resets: from.u8(),
+            resets_ever: from.u32(),
             held: if flags & 16 == 0 { None } else { Some(Why::take(from)?) },
             last: if flags & 32 == 0 { None } else { Some(LastReset::take(from)?) },
         })
@@ -291,6 +270,9 @@ fn optional(out: &mut Put<'_>, value: Option<u32>) {
     out.u32(value.map_or(NONE, |value| value.min(NONE - 1)));
 }
 
-fn take_optional(from: &mut Take<'_>) -> Option<Option<u32>> {
-    from.u32().map(|value| if value == NONE { None } else { Some(value) })
+fn take_optional(from: &mut Take<'_>) -> Option<u32> {
+    match from.u32() {
+        NONE => None,
+        value => Some(value),
+    }
 }

@@ -1,6 +1,5 @@
 //! What the board writes down: its log, its counters, and how it stands.
 
-use crate::ring::Ring;
 use crate::time::Instant;
 
 use super::words::{End, Refusal, Second, State, Why};
@@ -96,54 +95,68 @@ impl Entry {
 }
 
 /// The newest `N` notes. The host reads them in order and says through which it has them.
+///
+/// Numbers count up by one, so that a number is a place: no ring could be smaller. `N` is a power
+/// of two, so that finding it is no division.
 #[derive(Clone, Debug)]
 pub struct Log<const N: usize> {
-    entries: Ring<Entry, [Entry; N]>,
+    entries: [Entry; N],
+    /// The oldest kept, and the next to come.
+    oldest: u32,
     next: u32,
+    lost: u32,
 }
 
 impl<const N: usize> Log<N> {
     /// Nothing yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { entries: Ring::new([Entry::BLANK; N]), next: 1 }
+        const { assert!(N.is_power_of_two()) }
+        Self { entries: [Entry::BLANK; N], oldest: 1, next: 1, lost: 0 }
     }
 
     /// Writes a note down; the oldest goes where there is no room.
     pub fn add(&mut self, at: Instant, note: Note) {
-        self.entries.push(Entry { number: self.next, at, note });
-        self.next = self.next.wrapping_add(1).max(1);
+        let number = self.next;
+        if usize::from(self.len()) >= N {
+            self.oldest = self.oldest.wrapping_add(1);
+            self.lost = self.lost.saturating_add(1);
+        }
+        if let Some(place) = self.entries.get_mut(number as usize % N) {
+            *place = Entry { number, at, note };
+        }
+        self.next = number.wrapping_add(1);
     }
 
     /// The oldest entry numbered `from` or later.
     #[must_use]
     pub fn read(&self, from: u32) -> Option<Entry> {
-        self.entries.iter().find(|entry| entry.number >= from)
+        let number = from.max(self.oldest);
+        if number < self.next { self.entries.get(number as usize % N).copied() } else { None }
     }
 
     /// Forgets every entry up to and with number `through`: the host has them.
     pub fn flush(&mut self, through: u32) {
-        while self.entries.oldest().is_some_and(|oldest| oldest.number <= through) {
-            self.entries.pop_oldest();
-        }
+        // Not `clamp`, which can panic as far as a linker knows.
+        self.oldest = through.saturating_add(1).max(self.oldest).min(self.next);
     }
 
     /// How many entries are kept.
     #[must_use]
     pub const fn len(&self) -> u16 {
-        self.entries.len()
+        self.next.wrapping_sub(self.oldest) as u16
     }
 
     /// Whether none is kept.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.next == self.oldest
     }
 
     /// How many were lost for want of room.
     #[must_use]
     pub const fn lost(&self) -> u32 {
-        self.entries.lost()
+        self.lost
     }
 }
 
@@ -217,4 +230,56 @@ pub struct Report {
     pub held: Option<Why>,
     /// The last reset.
     pub last: Option<LastReset>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn numbers<const N: usize>(log: &Log<N>) -> impl Iterator<Item = u32> + '_ {
+        let mut from = 0;
+        core::iter::from_fn(move || {
+            let entry = log.read(from)?;
+            assert_eq!(entry.at, at(u64::from(entry.number)));
+            from = entry.number + 1;
+            Some(entry.number)
+        })
+    }
+
+    #[test]
+    fn the_newest_notes_are_kept_and_what_is_lost_is_counted() {
+        let mut log = Log::<4>::new();
+        assert!(log.is_empty() && log.read(0).is_none());
+        for number in 1..=6 {
+            log.add(at(number), Note::Armed);
+        }
+        assert!(numbers(&log).eq([3, 4, 5, 6]));
+        assert_eq!((log.len(), log.lost()), (4, 2));
+        assert_eq!(log.read(5).map(|entry| entry.number), Some(5));
+        assert_eq!(log.read(7), None);
+        assert_eq!(log.read(u32::MAX), None);
+    }
+
+    #[test]
+    fn what_the_host_has_is_forgotten_and_nothing_else() {
+        let mut log = Log::<4>::new();
+        for number in 1..=3 {
+            log.add(at(number), Note::Armed);
+        }
+        log.flush(0);
+        assert_eq!(log.len(), 3);
+        log.flush(2);
+        assert!(numbers(&log).eq([3]));
+        log.flush(1);
+        assert!(numbers(&log).eq([3]), "an old flush forgets nothing more");
+        log.flush(u32::MAX);
+        assert!(log.is_empty());
+        log.add(at(4), Note::Armed);
+        assert!(numbers(&log).eq([4]), "what comes later is kept");
+        assert_eq!(log.lost(), 0);
+    }
 }

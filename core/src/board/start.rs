@@ -36,22 +36,24 @@ impl Board {
         (board, actions)
     }
 
-    fn blank(mut record: Durable, now: Instant) -> Self {
-        let policy = record.settings.policy().unwrap_or_else(|_| {
-            record.settings = Settings::DEFAULT;
-            Settings::default_policy()
-        });
+    /// The first half of [`Board::start`], for a caller who has a place for the machine and little
+    /// stack: with `record`, and nothing done yet. [`Board::begin`] is the other half.
+    #[must_use]
+    pub fn blank(mut record: Durable, now: Instant) -> Self {
+        if record.settings.check().is_err() {
+            record.settings = Settings::DEFAULT; // no store of ours keeps such a record
+        }
         let now = now.max(record.powered);
         let blank = [Instant::from_millis(0); MOST_RESETS];
         Self {
             record,
-            policy,
             history: History::new([Failure::BLANK; 2], blank, blank),
             stage: Stage::Waiting,
             jumper: false,
             host_power: true,
             link: true,
             not_before: now.after(HOLD_OFF),
+            booting: false,
             up_after: None,
             confirmed_after: None,
             fed: None,
@@ -65,17 +67,18 @@ impl Board {
         }
     }
 
-    fn begin(&mut self, start: Start, actions: &mut Actions) {
+    /// The other half of [`Board::start`], once, before any event.
+    pub fn begin(&mut self, start: Start, actions: &mut Actions) {
         let (now, boot_grace) = (self.latest, self.record.settings.boot_grace);
         for at in self.record.resets.iter() {
             self.history.add_restart(at);
         }
-        self.age(now);
         let distance = |from: Instant| from.after(Settings::MOST_PULSE).after(boot_grace);
         if let Some(newest) = &self.record.newest {
             self.not_before = self.not_before.max(distance(newest.at));
         }
         let unproven = self.record.unproven();
+        self.booting = unproven.is_some();
         if unproven.is_some() {
             // Nobody knows when it ended: just now, at the latest.
             self.not_before = self.not_before.max(distance(now));

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::bytes::Take;
+
 /// A key of 128 bits, shared by a host and its board. Never printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Key([u8; Self::BYTES]);
@@ -84,9 +86,8 @@ impl Sip {
     /// Nothing yet, under `key`.
     #[must_use]
     pub fn new(key: &Key) -> Self {
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = key.0;
-        let k0 = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-        let k1 = u64::from_le_bytes([i, j, k, l, m, n, o, p]);
+        let mut halves = Take::new(&key.0);
+        let (k0, k1) = (halves.u64(), halves.u64());
         Self {
             v0: k0 ^ 0x736F_6D65_7073_6575,
             v1: k1 ^ 0x646F_7261_6E64_6F6D,

@@ -10,6 +10,12 @@ mod script;
 mod steps;
 
 mod accounting;
+mod bench;
+mod board;
+mod board_around;
+mod board_asked;
+mod board_record;
+mod board_walk;
 mod cycle;
 mod death;
 #[cfg(feature = "record")]
@@ -29,6 +35,7 @@ mod telling;
 mod vectors;
 mod walk;
 mod wire;
+mod wire_ends;
 mod wire_frames;
 mod wire_v1;
 mod world;

@@ -1,5 +1,22 @@
 //! What is said and heard on a connection, whatever the protocol.
 
+mod banner;
+mod ber;
+pub(super) mod dns;
+mod imap;
+mod ldap;
+mod line;
+mod mqtt;
+mod pop3;
+mod postgres;
+mod redis;
+mod reply;
+mod talk;
+mod telnet;
+#[cfg(test)]
+mod tests;
+
+use self::talk::TalkDialogue;
 use super::http::{self, HttpDialogue};
 use super::outcome::{Outcome, Step};
 use super::tcp::TcpDialogue;
@@ -13,6 +30,8 @@ pub enum Dialogue {
     Tcp(TcpDialogue),
     /// Of an `http` check.
     Http(HttpDialogue),
+    /// Of a check whose protocol a few bytes tell.
+    Talk(TalkDialogue),
 }
 
 impl Dialogue {
@@ -23,6 +42,7 @@ impl Dialogue {
             Kind::Tcp { send: None, expect: None } => None,
             Kind::Tcp { .. } => Some(Self::Tcp(TcpDialogue::default())),
             Kind::Http(_) => Some(Self::Http(HttpDialogue::default())),
+            Kind::Talk(talk) => TalkDialogue::of(talk).map(Self::Talk),
             Kind::Command(_) | Kind::Process | Kind::Xfnts { .. } => None,
         }
     }
@@ -34,6 +54,7 @@ impl Dialogue {
                 dialogue.on_bytes(expect, bytes)
             }
             (Self::Http(dialogue), Kind::Http(plan)) => dialogue.on_bytes(plan, bytes),
+            (Self::Talk(dialogue), Kind::Talk(talk)) => dialogue.on_bytes(talk, bytes),
             // A plan that was changed meanwhile.
             _ => Step::Done { outcome: Outcome::Void, whole: false },
         }
@@ -45,8 +66,28 @@ impl Dialogue {
         match (self, kind) {
             (Self::Tcp(dialogue), Kind::Tcp { expect: Some(_), .. }) => dialogue.on_close(),
             (Self::Http(dialogue), Kind::Http(plan)) => dialogue.on_close(plan),
+            (Self::Talk(dialogue), Kind::Talk(_)) => dialogue.on_close(),
             _ => Outcome::Void,
         }
+    }
+
+    /// What is to be said now; `buffer` as for [`request`].
+    #[must_use]
+    pub fn words<'a>(&self, kind: &'a Kind, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        match (self, kind) {
+            (Self::Talk(dialogue), Kind::Talk(talk)) => {
+                dialogue.words(talk, buffer);
+                buffer
+            }
+            _ => request(kind, buffer),
+        }
+    }
+
+    /// Whether the other side has said something. What cannot be sent to it then is an answer
+    /// cut short, and no more: it went as far as hearing us, or greeting us.
+    #[must_use]
+    pub const fn has_heard(&self) -> bool {
+        matches!(self, Self::Talk(dialogue) if dialogue.has_heard())
     }
 }
 
@@ -57,6 +98,13 @@ pub fn request<'a>(kind: &'a Kind, buffer: &'a mut Vec<u8>) -> &'a [u8] {
         Kind::Tcp { send: Some(send), .. } => send,
         Kind::Http(plan) => {
             http::request(plan, buffer);
+            buffer
+        }
+        Kind::Talk(talk) => {
+            buffer.clear();
+            if let Some(dialogue) = TalkDialogue::of(talk) {
+                dialogue.words(talk, buffer);
+            }
             buffer
         }
         _ => &[],
@@ -87,5 +135,5 @@ pub fn first<'a>(kind: &'a Kind, buffer: &'a mut Vec<u8>) -> First<'a> {
 /// True if an answer is waited for.
 #[must_use]
 pub const fn expects_answer(kind: &Kind) -> bool {
-    matches!(kind, Kind::Tcp { expect: Some(_), .. } | Kind::Http(_))
+    matches!(kind, Kind::Tcp { expect: Some(_), .. } | Kind::Http(_) | Kind::Talk(_))
 }

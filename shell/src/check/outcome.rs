@@ -37,6 +37,8 @@ pub enum Outcome {
 pub enum Step {
     /// More bytes.
     More,
+    /// To say something before it listens on.
+    Say,
     /// Nothing: this is how it ended.
     Done {
         /// How.
@@ -44,6 +46,14 @@ pub enum Step {
         /// The other side has said all it had to say. It can be left to close first; in the
         /// middle of its answer we hang up.
         whole: bool,
+    },
+    /// To take its leave: the verdict is reached, the other side has said all it had to, and
+    /// is told so.
+    Leave {
+        /// How it ended.
+        outcome: Outcome,
+        /// Said if there is room for it; not waited for.
+        words: &'static [u8],
     },
 }
 

@@ -16,18 +16,21 @@
 //! stay where they are: every call is handed [`Checks`] to look them up in, and a probe whose
 //! check is not to be found there any more is void.
 
+mod datagram;
 mod end;
 mod names;
 mod race;
 mod slab;
 mod talk;
 
+use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 use giveover_core::failure::Phase;
 use giveover_core::time::Instant;
 
+use self::datagram::Asking;
 use self::race::{Attempt, Race};
 use self::slab::{Key, Slab};
 use super::dialogue::Dialogue;
@@ -56,6 +59,9 @@ pub struct Prober {
     /// The ports that outgoing connections draw theirs from.
     own_ports: RangeInclusive<u16>,
     trace: Option<Trace>,
+    /// Where the numbers of queries are drawn, and how many were.
+    lots: RandomState,
+    drawn: u64,
 }
 
 /// A tenant of the slab: what a token of the loop can mean.
@@ -88,6 +94,8 @@ enum Stage {
     Sending(Dialogue, usize),
     /// Waiting for the answer.
     Reading(Dialogue),
+    /// Asked by datagram. At each limit it is asked once more.
+    Asking(Asking),
     /// We have said goodbye and the verdict waits for the other side; so much came from it yet.
     Closing(usize),
     /// Answered. The other side may close first, so that nothing is left of the connection.
@@ -122,6 +130,8 @@ impl Prober {
             buffer: Vec::new(),
             own_ports: own_ports(),
             trace: None,
+            lots: RandomState::new(),
+            drawn: 0,
         }
     }
 
@@ -198,6 +208,12 @@ impl Prober {
         self.resolver.notices()
     }
 
+    /// Where the last connection to `name` went, and how many addresses it has, if several.
+    #[must_use]
+    pub fn chosen(&self, name: &str) -> Option<(std::net::IpAddr, usize)> {
+        self.resolver.chosen(name)
+    }
+
     /// How many probes are neither answered nor handed over yet.
     #[must_use]
     pub const fn in_flight(&self) -> usize {
@@ -223,6 +239,12 @@ impl Prober {
     /// The steps noted.
     pub(super) fn end_trace(&mut self, now: Instant) -> Vec<TraceStep> {
         self.trace.take().map(|trace| trace.finish(now)).unwrap_or_default()
+    }
+
+    /// A number that nobody who does not see our queries can foretell.
+    fn draw(&mut self) -> u16 {
+        self.drawn = self.drawn.wrapping_add(1);
+        self.lots.hash_one(self.drawn) as u16
     }
 
     fn note(&mut self, turn: &Turn<'_>, phase: Phase, text: impl FnOnce() -> String) {

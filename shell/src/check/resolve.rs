@@ -64,6 +64,8 @@ pub struct NameNotice {
 #[derive(Default)]
 struct Name {
     good: Option<(Arc<[IpAddr]>, Instant)>,
+    /// Of several addresses, the one that answered last.
+    chosen: Option<IpAddr>,
     failed: Option<(u16, Instant)>,
     asked: bool,
 }
@@ -115,6 +117,22 @@ impl Resolver {
             Some(addresses) => Known::Addresses(addresses),
             None => Known::Soon(None),
         }
+    }
+
+    /// Of the addresses of `name`, this one has answered.
+    pub fn choose(&mut self, name: &str, address: IpAddr) {
+        if let Some(entry) = self.names.get_mut(name) {
+            entry.chosen = Some(address);
+        }
+    }
+
+    /// The address of `name` that answered last, and how many it has, where it has several.
+    #[must_use]
+    pub fn chosen(&self, name: &str) -> Option<(IpAddr, usize)> {
+        let entry = self.names.get(name)?;
+        let (addresses, _) = entry.good.as_ref()?;
+        let chosen = entry.chosen.filter(|chosen| addresses.contains(chosen))?;
+        (addresses.len() > 1).then_some((chosen, addresses.len()))
     }
 
     /// Takes what the thread has found out; each name is then handed to `each`.

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use mio::Interest;
 use mio::unix::SourceFd;
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::{Ipv4RecvErr, Ipv6RecvErr};
 use rustix::io::Errno;
 use rustix::net::sockopt::{set_socket_linger, set_tcp_quickack, socket_error};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType};
@@ -87,6 +89,27 @@ impl Socket {
             }
             Err(errno) => Err(errno),
         }
+    }
+
+    /// A datagram socket that speaks with `address` alone, and hears of every report that it
+    /// cannot be reached.
+    ///
+    /// # Errors
+    /// The kernel's own; nothing is left open, and nothing was sent.
+    pub(super) fn datagram(address: SocketAddr) -> Result<Self, Errno> {
+        let family = match address {
+            SocketAddr::V4(_) => AddressFamily::INET,
+            SocketAddr::V6(_) => AddressFamily::INET6,
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = rustix::net::socket_with(family, SocketType::DGRAM, flags, None)?;
+        let told = match address {
+            SocketAddr::V4(_) => setsockopt(&fd, Ipv4RecvErr, &true),
+            SocketAddr::V6(_) => setsockopt(&fd, Ipv6RecvErr, &true),
+        };
+        told.map_err(|errno| Errno::from_raw_os_error(errno as i32))?;
+        rustix::net::connect(&fd, &address)?;
+        Ok(Self { fd, watched: false })
     }
 
     /// True if the socket is connected to itself: a connection to a port of the range that

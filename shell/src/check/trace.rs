@@ -6,8 +6,16 @@ use std::net::IpAddr;
 use giveover_core::failure::Phase;
 use giveover_core::time::Instant;
 
+use crate::config::plan::Kind;
+
 /// At most this much of a line is shown.
 const LINE: usize = 80;
+
+/// At most so many bytes that are no text.
+const BYTES: usize = 16;
+
+/// At most so many steps are kept: some servers talk for ever.
+const STEPS: usize = 64;
 
 /// One step that was completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,21 +35,31 @@ pub(super) struct Trace {
     last: Instant,
     heard: Vec<u8>,
     length: usize,
+    is_text: bool,
 }
 
 impl Trace {
     pub(super) const fn new(now: Instant) -> Self {
-        Self { steps: Vec::new(), last: now, heard: Vec::new(), length: 0 }
+        Self { steps: Vec::new(), last: now, heard: Vec::new(), length: 0, is_text: true }
     }
 
     /// A step is done.
     pub(super) fn step(&mut self, phase: Phase, text: String, now: Instant) {
-        self.steps.push(TraceStep { phase, text, took_ms: now.since(self.last) });
+        if self.steps.len() < STEPS {
+            self.steps.push(TraceStep { phase, text, took_ms: now.since(self.last) });
+        }
         self.last = now;
     }
 
+    /// We have said something; what was heard before it is a step of its own.
+    pub(super) fn said(&mut self, text: String, now: Instant) {
+        self.heard_out(now);
+        self.step(Phase::Send, format!("> {text}"), now);
+    }
+
     /// Bytes of an answer have come.
-    pub(super) fn heard(&mut self, bytes: &[u8]) {
+    pub(super) fn heard(&mut self, kind: &Kind, bytes: &[u8]) {
+        self.is_text = is_text(kind);
         self.length += bytes.len();
         let room = LINE.saturating_sub(self.heard.len());
         self.heard.extend(bytes.iter().take(room));
@@ -49,12 +67,45 @@ impl Trace {
 
     /// The steps, with what was heard of an answer as the last.
     pub(super) fn finish(mut self, now: Instant) -> Vec<TraceStep> {
-        if self.length > 0 {
-            let text = format!("< {} ({} B)", first_line(&self.heard), self.length);
-            self.step(Phase::Read, text, now);
-        }
+        self.heard_out(now);
         self.steps
     }
+
+    fn heard_out(&mut self, now: Instant) {
+        if self.length == 0 {
+            return;
+        }
+        let shown = if self.is_text { first_line(&self.heard) } else { hex(&self.heard) };
+        let text = format!("< {shown} ({} B)", self.length);
+        self.step(Phase::Read, text, now);
+        self.heard.clear();
+        self.length = 0;
+    }
+}
+
+/// What was said in a check of this kind, as people can read it.
+pub(super) fn said(kind: &Kind, bytes: &[u8]) -> String {
+    match kind {
+        Kind::Talk(talk) if talk.is_text() => lines(bytes),
+        Kind::Talk(_) => hex(bytes),
+        _ => first_line(bytes),
+    }
+}
+
+fn is_text(kind: &Kind) -> bool {
+    !matches!(kind, Kind::Talk(talk) if !talk.is_text())
+}
+
+/// Bytes as numbers, the first of them.
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for (place, byte) in bytes.iter().take(BYTES).enumerate() {
+        let _ = write!(text, "{}{byte:02x}", if place == 0 { "" } else { " " });
+    }
+    if bytes.len() > BYTES {
+        text.push_str(" …");
+    }
+    text
 }
 
 /// What stands before the first line end, with nothing in it that could move a cursor.
@@ -62,6 +113,13 @@ pub(super) fn first_line(bytes: &[u8]) -> String {
     let line = bytes.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
     let line = String::from_utf8_lossy(&line[..line.len().min(LINE)]);
     line.chars().map(|sign| if sign.is_control() { '.' } else { sign }).collect()
+}
+
+/// Short lines, behind each other.
+fn lines(bytes: &[u8]) -> String {
+    let lines = bytes.split(|byte| *byte == b'\n').map(first_line);
+    let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
+    lines.join(" ")
 }
 
 /// Addresses, as people write several.
@@ -76,17 +134,43 @@ pub(super) fn list(addresses: &[IpAddr]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::talk::Talk;
 
     #[test]
     fn steps_take_what_passed_since_the_one_before() {
         let at = Instant::from_millis;
         let mut trace = Trace::new(at(100));
         trace.step(Phase::Connect, "192.0.2.1:80".into(), at(111));
-        trace.heard(b"HTTP/1.1 503 No\r\n");
-        trace.heard(b"\r\n");
+        let kind = Kind::Tcp { send: None, expect: None };
+        trace.heard(&kind, b"HTTP/1.1 503 No\r\n");
+        trace.heard(&kind, b"\r\n");
         let steps = trace.finish(at(120));
         assert_eq!(steps.iter().map(|step| step.took_ms).collect::<Vec<_>>(), [11, 9]);
         assert_eq!(steps[1].text, "< HTTP/1.1 503 No (19 B)");
+    }
+
+    #[test]
+    fn what_is_no_text_is_shown_as_numbers_and_lines_behind_each_other() {
+        let telnet = Kind::Talk(Box::new(Talk::Telnet));
+        assert_eq!(said(&telnet, &[0, 255, 16]), "00 ff 10");
+        assert_eq!(said(&telnet, &[7; 20]), "07 ".repeat(BYTES) + "…");
+        let redis = Kind::Talk(Box::new(Talk::Redis { expect: vec![1] }));
+        assert_eq!(said(&redis, b"*1\r\n$4\r\nPING\r\n"), "*1 $4 PING");
+    }
+
+    #[test]
+    fn a_conversation_has_a_step_for_each_turn_and_an_end() {
+        let at = Instant::from_millis;
+        let mut trace = Trace::new(at(0));
+        let pop3 = Kind::Talk(Box::new(Talk::Pop3));
+        trace.heard(&pop3, b"+OK\r\n");
+        trace.said("QUIT".into(), at(5));
+        trace.heard(&pop3, b"+OK bye\r\n");
+        let texts: Vec<String> = trace.finish(at(6)).into_iter().map(|step| step.text).collect();
+        assert_eq!(texts, ["< +OK (5 B)", "> QUIT", "< +OK bye (9 B)"]);
+        let mut endless = Trace::new(at(0));
+        (0..1000).for_each(|_| endless.said("again".into(), at(1)));
+        assert_eq!(endless.finish(at(2)).len(), STEPS);
     }
 
     #[test]

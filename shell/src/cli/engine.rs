@@ -112,12 +112,20 @@ fn check_of(request: &ProbeRequest) -> Result<CheckPlan, Stop> {
     );
     let loaded = config::load_str("URL", &text).map_err(|errors| {
         let first = errors.findings().first();
-        Stop::usage(first.map_or_else(String::new, |found| found.message.clone()))
+        Stop::usage(first.map_or_else(String::new, said))
     })?;
     let service = loaded.plan.services.into_iter().next();
     let check = service.and_then(|service| service.checks.into_iter().next());
     let check = check.filter(|check| !check.targets.is_empty());
     check.ok_or_else(|| Stop::usage(format!("{} names no address to probe", request.url)))
+}
+
+/// What is wrong with a target, and the remedy.
+fn said(found: &config::Finding) -> String {
+    match &*found.label {
+        "" => found.message.clone(),
+        label => format!("{}; {label}", found.message),
+    }
 }
 
 /// `simulate`: runs every file, and exits with the worst of their statuses.

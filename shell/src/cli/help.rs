@@ -5,7 +5,7 @@ use clap::Args;
 use super::exit::{self, Exit, Stop};
 use super::session::Session;
 use super::{json, other, place};
-use crate::config::warning;
+use crate::config::{schema, warning};
 use crate::message::Event;
 use crate::report::table::{WIDTH, wrap};
 
@@ -36,16 +36,16 @@ over when the budget is spent. It remembers why, and can be asked.
   reload [--dry-run]           read the configuration again
   board status|test|pair|…     the board that resets this host
 
-  help VERB|EVENT|WARNING      what it means; `help exit` for exit statuses
+  help VERB|KIND|EVENT|WARNING what it means; `help exit` for exit statuses
 
 Every verb takes --json, --socket PATH (GIVEOVER_SOCKET), --color auto|always|never (NO_COLOR).
 Durations are 250ms, 30s, 1h30m, 7d; times on screens are UTC.
 ";
 
-/// Explain a verb, an event, a warning or the exit statuses
+/// Explain a verb, a kind of check, an event, a warning or the exit statuses
 #[derive(Debug, Args)]
 pub(super) struct Help {
-    /// A verb, an event's or warning's name, or `exit`
+    /// A verb, a kind of check, an event's or warning's name, or `exit`
     #[arg(value_name = "NAME")]
     words: Vec<String>,
 }
@@ -73,7 +73,8 @@ fn about(word: &str) -> Result<String, Stop> {
         return Err(Stop::usage(format!("{word}: not in this version")));
     }
     // Some words are a verb and an event: `restart`, `giveover`.
-    let texts = [of_verb(&[String::from(word)]), of_event(word), warning::explain(word)];
+    let verb = of_verb(&[String::from(word)]);
+    let texts = [verb, schema::kind_text(word), of_event(word), warning::explain(word)];
     let texts: Vec<String> = texts.into_iter().flatten().collect();
     if texts.is_empty() { Err(unknown(word)) } else { Ok(texts.join("\n")) }
 }
@@ -99,8 +100,10 @@ fn unknown(word: &str) -> Stop {
     let command = super::command();
     let verbs = command.get_subcommands().map(|verb| String::from(verb.get_name()));
     let events = Event::ALL.iter().map(|event| String::from(event.word()));
-    let names: Vec<String> =
-        verbs.chain(events).chain(warning::names().map(String::from)).collect();
+    let names: Vec<String> = verbs
+        .chain(events)
+        .chain(warning::names().chain(schema::KINDS).map(String::from))
+        .collect();
     let near = place::nearest(word, names.iter().map(String::as_str));
     let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     Stop::usage(format!("nothing is called `{word}`{hint}"))
@@ -130,6 +133,15 @@ mod tests {
             let text = about(event.word()).expect("explained");
             assert!(text.contains(&format!("event {} (", event.word())));
             assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
+        }
+    }
+
+    #[test]
+    fn every_kind_of_check_is_explained_within_the_screen() {
+        for kind in schema::KINDS {
+            let text = about(kind).expect("explained");
+            assert!(text.contains(&format!("kind {kind}: ")), "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         }
     }
 

@@ -263,6 +263,6 @@ impl CheckPlan {
     /// Whether this kind of check asks addresses. One that does and has none cannot measure.
     #[must_use]
     pub fn asks_addresses(&self) -> bool {
-        matches!(self.kind, Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. })
+        !matches!(self.kind, Kind::Command(_) | Kind::Process)
     }
 }

@@ -15,7 +15,7 @@ use super::Loaded;
 use super::files::plain;
 use super::plan::{Kind, ProcessPlan, Run, ServicePlan, StopMethod};
 use super::report::{Findings, Report};
-use super::service::{Places, SYSTEMD};
+use super::service::Places;
 use super::source::Place;
 use super::warning::{halves, or_allow};
 
@@ -230,16 +230,17 @@ impl ServicePlan {
     ) -> Result<Warnings, PolicyError> {
         let mut limits = *self.policy.limits();
         let (_, before) = Policy::new(limits, *self.policy.scope())?;
+        let left = self.left_to_unit;
+        let own = |left: bool, own: Option<Span>| own.filter(|own| left && !own.is_zero());
+        let (start, stop) = (own(left.start_timeout, start), own(left.stop_timeout, stop));
+        limits.start_timeout = start.unwrap_or(limits.start_timeout);
+        limits.stop_timeout = stop.unwrap_or(limits.stop_timeout);
         let mut sources = self.sources.to_vec();
         for (key, source) in &mut sources {
-            let (slot, own) = match *key {
-                "start_timeout" => (&mut limits.start_timeout, start),
-                "stop_timeout" => (&mut limits.stop_timeout, stop),
-                _ => continue,
-            };
-            if let Some(own) = own.filter(|own| source == SYSTEMD && !own.is_zero()) {
-                *slot = own;
-                "the unit's own".clone_into(source);
+            match *key {
+                "start_timeout" if start.is_some() => "the unit's own".clone_into(source),
+                "stop_timeout" if stop.is_some() => "the unit's own".clone_into(source),
+                _ => {}
             }
         }
         let (policy, after) = Policy::new(limits, *self.policy.scope())?;
@@ -285,8 +286,10 @@ fn unit_facts(shown: &str) -> UnitFacts {
 /// A length of time as systemd prints it: `1min 30s`, `infinity`.
 #[must_use]
 pub fn time_out(shown: &str) -> Option<Span> {
-    if shown == "infinity" {
-        return Some(Span::from_secs(600));
+    match shown {
+        "" => return None,
+        "infinity" => return Some(Span::from_secs(600)),
+        _ => {}
     }
     let mut total_ms = 0_u64;
     for part in shown.split_whitespace() {
@@ -294,6 +297,8 @@ pub fn time_out(shown: &str) -> Option<Span> {
         let (number, unit) = part.split_at_checked(digits)?;
         let each_ms: u64 = match unit {
             "us" => 0, // less than we count in
+            "month" => 2_629_800_000,
+            "y" => 31_557_600_000,
             "ms" => 1,
             "s" => 1000,
             "min" => 60_000,
@@ -327,7 +332,8 @@ mod tests {
         };
         assert_eq!(facts, expected);
         assert_eq!(time_out("1h 5min 2.5s 3ms 7us"), Some(Span::from_millis(3_902_003)));
-        for odd in ["soon", "5", "5 min", "99999999999999999999s"] {
+        assert_eq!(time_out("500ms"), Some(Span::from_millis(500)));
+        for odd in ["", "18446744073709551615w", "soon", "5", "5 min", "99999999999999999999s"] {
             assert_eq!(time_out(odd), None, "{odd}");
         }
     }

@@ -6,6 +6,7 @@ use super::check::host_field;
 use super::plan::{CommandPlan, ExitMeaning, ExitTable, HttpPlan, Kind, Method, Target, Weights};
 use super::reader::Reader;
 use super::report::Findings;
+use super::talk;
 use super::target::{self, Target as Url};
 use super::tree::{Entry, Node, Value};
 use super::values;
@@ -28,15 +29,16 @@ pub(super) fn read(
         "http" => http(url, targets.unwrap_or_default(), reader, out),
         "command" => command(what, reader, out),
         "process" => Some(Kind::Process),
-        _ => {
+        "xfnts" => {
             let fsinfo = reader.read("fsinfo", values::path, out).unwrap_or("/usr/bin/fsinfo");
             Some(Kind::Xfnts { fsinfo: fsinfo.into() })
         }
+        talks => talk::read(talks, url, reader, out).map(|talk| Kind::Talk(Box::new(talk))),
     }
 }
 
 /// What is sent, or looked for: a text that is not empty.
-fn bytes(key: &str, node: &Node, out: &mut Findings) -> Option<Box<[u8]>> {
+pub(super) fn bytes(key: &str, node: &Node, out: &mut Findings) -> Option<Box<[u8]>> {
     let text = values::text(key, node, out)?;
     if text.is_empty() {
         out.error(node.place, format!("{key}: must not be empty"));
@@ -98,7 +100,7 @@ fn path(url: Option<&Url<'_>>, reader: &Reader<'_>, out: &mut Findings) -> Optio
     Some(path.to_owned())
 }
 
-fn statuses(key: &str, node: &Node, out: &mut Findings) -> Option<Vec<(u16, u16)>> {
+pub(super) fn statuses(key: &str, node: &Node, out: &mut Findings) -> Option<Vec<(u16, u16)>> {
     let statuses = values::one_or_more(key, node, out, status)?;
     if statuses.is_empty() {
         out.error(node.place, format!("{key}: an empty list expects nothing"));
@@ -193,7 +195,9 @@ const fn phases(kind: &str) -> &'static [&'static str] {
         b"http" => &["resolve", "connect", "send", "read", "answer"],
         b"command" => &["exit"],
         b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
-        _ => &[],
+        b"process" => &[],
+        b"udp" => &["resolve", "connect", "send", "answer"],
+        _ => &["resolve", "connect", "send", "read", "answer"],
     }
 }
 

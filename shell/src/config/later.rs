@@ -28,29 +28,15 @@ pub(super) fn kind(word: &str) -> Option<&'static str> {
     Some(remedy)
 }
 
-const KINDS: [(&[&str], &str); 5] = [
+const KINDS: [(&[&str], &str); 4] = [
     (
         &["https", "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls"],
         "without TLS: a command such as curl asks for you",
     ),
-    (
-        &["ftp", "smtp", "pop3", "imap", "nntp", "telnet", "redis", "mqtt"],
-        "`tcp` with `send` and `expect` can ask it",
-    ),
     (&["apache", "iplanet"], "`http` with method = \"HEAD\" asks it"),
-    (&["ping", "udp", "dns", "ldap", "agent", "remote"], "a command can ask it"),
+    (&["ping", "agent", "remote"], "a command can ask it"),
     (
-        &[
-            "postgres",
-            "oracle",
-            "listener",
-            "directory",
-            "nfs-daemons",
-            "nfs-shares",
-            "systemd",
-            "path",
-            "log",
-        ],
+        &["oracle", "listener", "directory", "nfs-daemons", "nfs-shares", "systemd", "path", "log"],
         "a command can look at it",
     ),
 ];

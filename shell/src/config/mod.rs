@@ -47,6 +47,7 @@ mod snippet;
 mod source;
 mod syntax;
 mod tables;
+pub mod talk;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,8 @@ use giveover_core::weight::Weight;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use super::talk::Talk;
+
 /// Everything a daemon needs to know, from one file and those it includes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -145,10 +147,22 @@ pub struct Terms {
     pub giveover: GoesTo,
     /// Our own way out: the local-fault rule never holds it.
     pub network: bool,
+    /// Units: the limits that the file leaves to the unit itself.
+    pub left_to_unit: LeftToUnit,
     /// Where each limit came from, for `check`: key, source ("built in", "policy slow"). Shared
     /// by all services where they are the same; not part of what is serialised.
     #[serde(skip)]
     pub sources: Arc<[(&'static str, String)]>,
+}
+
+/// Limits of a unit that the configuration does not set: the unit's own hold, as soon as systemd
+/// has said them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftToUnit {
+    /// `start_timeout`
+    pub start_timeout: bool,
+    /// `stop_timeout`
+    pub stop_timeout: bool,
 }
 
 /// `giveover = …` of a service (R22).
@@ -296,6 +310,8 @@ pub enum Kind {
         /// The `fsinfo` program.
         fsinfo: Box<str>,
     },
+    /// A protocol of which a few bytes tell.
+    Talk(Box<Talk>),
 }
 
 impl Kind {
@@ -308,6 +324,7 @@ impl Kind {
             Self::Command(_) => "command",
             Self::Process => "process",
             Self::Xfnts { .. } => "xfnts",
+            Self::Talk(talk) => talk.word(),
         }
     }
 }

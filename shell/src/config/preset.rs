@@ -9,9 +9,21 @@ use super::tree::{Entry, Node, Table, Value};
 use super::words;
 
 /// The presets that are part of this program: name, what it is for, text.
-const BUILT_IN: [(&str, &str, &str); 3] = [
+const BUILT_IN: [(&str, &str, &str); 11] = [
+    ("bind", "a name server asked for a name", include_str!("presets/bind.toml")),
+    ("dovecot", "a mail server greeting on IMAP and POP3", include_str!("presets/dovecot.toml")),
+    ("inn2", "a news server greeting on NNTP", include_str!("presets/inn2.toml")),
+    ("mosquitto", "an MQTT broker connected to", include_str!("presets/mosquitto.toml")),
+    (
+        "named",
+        "a name server, watched as Sun Cluster's DNS monitor does",
+        include_str!("presets/named.toml"),
+    ),
     ("nginx", "a web server asked over HTTP", include_str!("presets/nginx.toml")),
+    ("postfix", "a mail server greeting on SMTP", include_str!("presets/postfix.toml")),
     ("redis", "a Redis or Valkey server asked for a PONG", include_str!("presets/redis.toml")),
+    ("slapd", "a directory bound to anonymously", include_str!("presets/slapd.toml")),
+    ("vsftpd", "a file server greeting on FTP", include_str!("presets/vsftpd.toml")),
     (
         "xfnts",
         "an X font server, watched as the sample of Sun Cluster's guide does",

@@ -29,8 +29,16 @@ const SIZES: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 <
 /// # Errors
 /// See [`NoQuantity`]; `TooMuch` past [`Span::MAX`], some 49 days.
 pub fn duration(text: &str) -> Result<Span, NoQuantity> {
-    let total = sum(text, &TIMES)?;
+    let total = milliseconds(text)?;
     u32::try_from(total).map(Span::from_millis).map_err(|_| NoQuantity::TooMuch)
+}
+
+/// A length of time in milliseconds, also one too long for a [`Span`].
+///
+/// # Errors
+/// See [`NoQuantity`].
+pub fn milliseconds(text: &str) -> Result<u64, NoQuantity> {
+    sum(text, &TIMES)
 }
 
 /// A size in bytes: `512B`, `64KiB`, `1MiB`.

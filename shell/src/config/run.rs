@@ -66,9 +66,13 @@ fn process(reader: &Reader<'_>, out: &mut Findings) -> ProcessPlan {
 fn stop(key: &str, node: &Node, out: &mut Findings) -> Option<StopMethod> {
     let named = match &node.value {
         Value::List(_) => return values::argv(key, node, out).map(StopMethod::Command),
+        Value::Text(name) if name.trim_start_matches("SIG").starts_with("RT") => {
+            return refuse_real_time(key, node, out);
+        }
         Value::Text(name) => signal(name),
+        Value::Integer(32..=64) => return refuse_real_time(key, node, out),
         Value::Integer(number) => {
-            i32::try_from(*number).ok().filter(|number| (1..=64).contains(number))
+            i32::try_from(*number).ok().filter(|number| (1..32).contains(number))
         }
         _ => None,
     };
@@ -77,6 +81,15 @@ fn stop(key: &str, node: &Node, out: &mut Findings) -> Option<StopMethod> {
         out.error(node.place, message).label("as in [\"/path/to/program\"], \"TERM\" or 15");
     }
     named.map(StopMethod::Signal)
+}
+
+/// What sends our signals knows no real-time signals; sending another in their place would be
+/// worse than saying so.
+fn refuse_real_time(key: &str, node: &Node, out: &mut Findings) -> Option<StopMethod> {
+    let message = format!("{key}: real-time signals cannot be sent");
+    let finding = out.error(node.place, message);
+    finding.label("another signal, or a command that sends it");
+    None
 }
 
 /// The number of the signal called `name`, with or without `SIG`.

@@ -4,7 +4,7 @@
 //! them, so that the two cannot differ. A table is always flat: no key changes which others may
 //! stand beside it, except that each kind of check has its own.
 
-use super::words;
+use super::{talk, words};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub struct Key {
     pub about: &'static str,
 }
 
-const fn key(
+pub(super) const fn key(
     name: &'static str,
     takes: &'static str,
     default: &'static str,
@@ -40,7 +40,7 @@ pub struct TableOf {
 }
 
 /// Every table of this version.
-pub const TABLES: [TableOf; 15] = [
+pub const TABLES: [TableOf; 16] = [
     TableOf { name: "", about: "The file itself.", keys: ROOT },
     TableOf { name: "[host]", about: "The host as a whole.", keys: HOST },
     TableOf { name: "host.actions", about: "The host's budget.", keys: ACTIONS },
@@ -75,6 +75,11 @@ pub const TABLES: [TableOf; 15] = [
     },
     TableOf { name: "check.NAME, kind tcp", about: "Connect, disconnect.", keys: TCP },
     TableOf { name: "check.NAME, kind http", about: "One HTTP/1.1 request.", keys: HTTP },
+    TableOf {
+        name: "check.NAME, kind process",
+        about: "The service's process is there. Its end is noticed at once besides.",
+        keys: PROCESS,
+    },
     TableOf { name: "check.NAME, kind command", about: "A program's exit status.", keys: COMMAND },
     TableOf {
         name: "check.NAME, kind xfnts",
@@ -286,7 +291,7 @@ pub(super) const CHECK: &[Key] = &[
         "",
         "what is asked; a bare kind asks the service's `address`",
     ),
-    key("kind", "tcp, http, command, process, xfnts", "", "with `address`, the long form of `url`"),
+    key("kind", "one of the kinds below", "", "with `address`, the long form of `url`"),
     key("address", "HOST[:PORT], or several", "the URL's", "where it is asked"),
     key("timeout", "duration, at most probe_timeout", "probe_timeout", "the total deadline"),
     key("weight", "1 to 100", "", "what every failure of this check weighs"),
@@ -343,7 +348,7 @@ pub(super) fn of_kind(kind: &str) -> &'static [Key] {
         "http" => HTTP,
         "command" => COMMAND,
         "xfnts" => XFNTS,
-        _ => PROCESS,
+        _ => talk::of_kind(kind).unwrap_or(PROCESS),
     }
 }
 
@@ -354,7 +359,10 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 5] = ["tcp", "http", "command", "process", "xfnts"];
+pub const KINDS: [&str; 17] = [
+    "tcp", "http", "command", "process", "xfnts", "smtp", "pop3", "imap", "ftp", "nntp", "telnet",
+    "ldap", "redis", "mqtt", "postgres", "dns", "udp",
+];
 
 /// The key among `known` that goes by the word `word` elsewhere.
 pub(super) fn meant_by<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
@@ -381,11 +389,26 @@ const ELSEWHERE: [(&str, &[&str]); 12] = [
 /// Everything a file may hold, for `giveover schema`.
 #[must_use]
 pub fn text() -> String {
-    let mut text = String::new();
-    for table in TABLES.iter().filter(|table| !table.keys.is_empty()) {
-        let name = if table.name.is_empty() { "top level" } else { table.name };
-        text += &words::wrapped(&format!("{name}: {}", table.about), "  ");
-        for key in table.keys {
+    let tables = TABLES.iter().chain(&talk::TABLES);
+    let texts: Vec<String> =
+        tables.filter(|table| !table.keys.is_empty()).map(TableOf::text).collect();
+    texts.join("\n") + "\n"
+}
+
+/// What `giveover help KIND` says of the kind of check called `word`.
+#[must_use]
+pub fn kind_text(word: &str) -> Option<String> {
+    let name = format!("check.NAME, kind {word}");
+    let table = TABLES.iter().chain(&talk::TABLES).find(|table| table.name == name)?;
+    Some(table.text())
+}
+
+impl TableOf {
+    /// The table with its keys, in lines.
+    fn text(&self) -> String {
+        let name = if self.name.is_empty() { "top level" } else { self.name };
+        let mut text = words::wrapped(&format!("{name}: {}", self.about), "  ");
+        for key in self.keys {
             text += &format!("  {} = {}\n", key.name, key.takes);
             let default = match key.default {
                 "" => String::new(),
@@ -393,7 +416,6 @@ pub fn text() -> String {
             };
             text += &words::wrapped(&format!("      {}{default}", key.about), "      ");
         }
-        text.push('\n');
+        text
     }
-    text
 }

@@ -28,7 +28,7 @@ impl CheckPlan {
                 }
                 emits.push((Phase::Close, weights.close));
             }
-            Kind::Http(_) => emits.extend([
+            Kind::Http(_) | Kind::Talk(_) => emits.extend([
                 (Phase::Connect, weights.connect),
                 (Phase::Send, weights.send),
                 (Phase::Read, weights.read),

@@ -11,7 +11,7 @@ use super::files::Files;
 use super::later;
 use super::name;
 use super::needs::{self, Wants};
-use super::plan::{CheckPlan, GoesTo, Run, ServicePlan, Terms};
+use super::plan::{CheckPlan, GoesTo, LeftToUnit, Run, ServicePlan, Terms};
 use super::policy::{Policies, Settled, SourceLists};
 use super::preset::{self, Presets};
 use super::reader::{Reader, header};
@@ -179,7 +179,7 @@ impl Draft {
         let watched = !reader.has("unit") && !reader.has("start");
         let goes_to =
             if watched && !reader.has("giveover") { GoesTo::Nobody } else { self.goes_to };
-        fit(&mut limits, &self.run, watched, goes_to);
+        let left_to_unit = fit(&mut limits, &self.run, watched, goes_to);
         let around = Around {
             path: &reader.path,
             addresses: self.addresses.as_ref(),
@@ -209,6 +209,7 @@ impl Draft {
             policy: policy.into(),
             giveover: goes_to,
             network: self.network,
+            left_to_unit,
             sources: sources.of(&limits),
         };
         let service = ServicePlan { name: name.into(), checks: checks.into(), terms: terms.into() };
@@ -259,20 +260,20 @@ fn places(reader: &Reader<'_>, checks: Vec<Place>, allow: Vec<&'static str>) -> 
 const OF_UNITS: Span = Span::from_secs(90);
 
 /// What `check` calls the source of these.
-pub(super) const SYSTEMD: &str = "systemd's default";
+const SYSTEMD: &str = "systemd's default";
 
-/// Limits that follow from what runs the service.
-fn fit(limits: &mut Settled, run: &Run, watched: bool, goes_to: GoesTo) {
-    if matches!(run, Run::Unit(_)) {
-        for key in ["start_timeout", "stop_timeout"] {
-            if limits.place(key).is_none() {
-                limits.derive(key, SYSTEMD);
-                match key {
-                    "start_timeout" => limits.limits.start_timeout = OF_UNITS,
-                    _ => limits.limits.stop_timeout = OF_UNITS,
-                }
-            }
-        }
+/// Limits that follow from what runs the service; says which are the unit's own affair.
+fn fit(limits: &mut Settled, run: &Run, watched: bool, goes_to: GoesTo) -> LeftToUnit {
+    let left = |key| matches!(run, Run::Unit(_)) && limits.place(key).is_none();
+    let left =
+        LeftToUnit { start_timeout: left("start_timeout"), stop_timeout: left("stop_timeout") };
+    if left.start_timeout {
+        limits.limits.start_timeout = OF_UNITS;
+        limits.derive("start_timeout", SYSTEMD);
+    }
+    if left.stop_timeout {
+        limits.limits.stop_timeout = OF_UNITS;
+        limits.derive("stop_timeout", SYSTEMD);
     }
     if watched && goes_to == GoesTo::Nobody {
         limits.limits.failover_mode = FailoverMode::LogOnly;
@@ -281,6 +282,7 @@ fn fit(limits: &mut Settled, run: &Run, watched: bool, goes_to: GoesTo) {
         limits.limits.retry_count = Some(0);
         limits.derive("retry_count", "watched only");
     }
+    left
 }
 
 fn goes_to(reader: &Reader<'_>, ground: &Ground<'_>, out: &mut Findings) -> GoesTo {

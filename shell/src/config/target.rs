@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::later;
 use super::plan::Host;
 use super::schema::KINDS;
+use super::talk;
 use super::words;
 
 /// A host, with its port if one is written.
@@ -23,6 +24,8 @@ pub(super) struct Target<'t> {
     pub(super) address: Option<Address>,
     /// The host with its port as written, for the Host field.
     pub(super) authority: &'t str,
+    /// Before an `@`, for the kinds that have users; empty if none is.
+    pub(super) user: &'t str,
     /// The path with its query, as written; empty if none is.
     pub(super) path: &'t str,
 }
@@ -61,7 +64,7 @@ pub(super) fn kind(word: &str) -> Result<&'static str, BadTarget> {
 pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
     let Some((word, rest)) = text.split_once("://") else {
         let bare = kind(text).map_err(|bad| not_even_a_kind(text, bad))?;
-        return Ok(Target { kind: bare, address: None, authority: "", path: "" });
+        return Ok(Target { kind: bare, address: None, authority: "", user: "", path: "" });
     };
     let kind = kind(word)?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -77,20 +80,37 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
         }
         "http" => check_path(path)?,
         _ if path.is_empty() => {}
+        _ if talk::path_means(kind).is_some() => plain_path(kind, path)?,
         _ => {
             let remedy = format!("{word}://{authority}");
             return Err(BadTarget::new(format!("{} target has no path", a(kind)), remedy));
         }
     }
-    if authority.contains('@') {
+    let (user, authority) = authority.rsplit_once('@').unwrap_or(("", authority));
+    if user.contains(':') {
+        return Err(BadTarget::new("a password has no place in a target", "leave it out"));
+    }
+    if !(user.is_empty() || talk::has_user(kind)) {
         return Err(BadTarget::new(format!("{} target has no user", a(kind)), "leave it out"));
     }
-    Ok(Target { kind, address: Some(address(authority)?), authority, path })
+    Ok(Target { kind, address: Some(address(authority)?), authority, user, path })
+}
+
+/// The path of a kind for which it is a name: taken as it is written.
+fn plain_path(kind: &'static str, path: &str) -> Result<(), BadTarget> {
+    let key = talk::path_means(kind).unwrap_or_default();
+    let name = path.strip_prefix('/').unwrap_or_default();
+    if name.contains(['/', '?', '#', '%']) || !path.starts_with('/') {
+        let message = format!("{} target has a plain name for its path", a(kind));
+        return Err(BadTarget::new(message, format!("write it as `{key}` of the check")));
+    }
+    Ok(())
 }
 
 /// `a tcp`, `an http`.
 pub(super) fn a(kind: &str) -> String {
-    let n = if kind.starts_with(['h', 'x']) { "n" } else { "" };
+    let spelled = ["http", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt"];
+    let n = if spelled.contains(&kind) { "n" } else { "" };
     format!("a{n} {kind}")
 }
 
@@ -191,7 +211,7 @@ pub(super) fn usual_port(kind: &str) -> Option<u16> {
     match kind {
         "http" => Some(80),
         "xfnts" => Some(7100),
-        _ => None,
+        _ => talk::usual_port(kind),
     }
 }
 
@@ -261,10 +281,18 @@ mod tests {
             ("http", "example.org:8080", "/a?b=c")
         );
         assert_eq!(parse("http://h?x=1").expect("a target").path, "?x=1");
+        let target = parse("postgres://me@h:1/d").expect("a target");
+        assert_eq!((target.kind, target.user, target.path), ("postgres", "me", "/d"));
+        let base = parse("ldap://h/dc=example,dc=org").expect("a target");
+        assert_eq!((base.authority, base.path), ("h", "/dc=example,dc=org"));
         assert_eq!(parse("process").expect("a target").address, None);
         for text in [
             "https://h/",
-            "ftp://h",
+            "ftps://h",
+            "ftp://u@h",
+            "postgres://u:secret@h",
+            "postgres://h/d?host=/run",
+            "ldap://h/dc=a%20b",
             "htp://h",
             "tcp://h:1/x",
             "http://u@h/",

@@ -68,7 +68,8 @@ const ALL: [About; 10] = [
     },
     About {
         name: "tcp-only",
-        text: "The service's only checks connect and disconnect. The kernel accepts connections \
+        text: "The service's only checks connect and disconnect, or send datagrams that nobody \
+               need answer. The kernel accepts connections \
                for a server that has not run for hours, so one that hangs looks healthy until its \
                queue of connections is full.",
         remedy: "Give a check `expect`, with `send` where the server waits for a question first; \
@@ -176,6 +177,7 @@ pub(super) fn of_service(service: &ServicePlan, places: &Places, out: &mut Findi
     let asks_nothing = kinds().all(|kind| matches!(kind, Kind::Process));
     let connects = |kind: &Kind| match kind {
         Kind::Tcp { expect, .. } => expect.is_none(),
+        Kind::Talk(talk) => talk.needs_no_answer(),
         kind => matches!(kind, Kind::Process),
     };
     if matches!(service.run, Run::Watched) && !service.policy.gives_over() {

@@ -194,7 +194,7 @@ impl Daemon {
             [Status::Faulted, Status::Degraded, Status::Offline, Status::Unknown, Status::Ok];
         let count = |status: Status| {
             let watches = self.watches.iter().take(self.shown());
-            watches.filter(|watch| watch.monitor.status() == status).count()
+            watches.filter(|watch| self.shown_status(watch) == status).count()
         };
         let parts: Vec<String> = statuses
             .into_iter()

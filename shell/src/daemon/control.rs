@@ -23,6 +23,8 @@ const MOST_CLIENTS: usize = 128;
 const MOST_UNREAD: usize = 4 << 20;
 /// A request must be complete within this.
 const PATIENCE: Span = Span::from_secs(10);
+/// Who could not be let in is tried again after this.
+const ACCEPT_AGAIN: Span = Span::from_millis(200);
 /// The token index of the listener; clients have theirs from 0.
 const LISTENER: u32 = 0xF_FFFF;
 
@@ -61,6 +63,7 @@ pub(super) struct Control {
     listener: UnixListener,
     clients: Vec<Option<Client>>,
     generation: u32,
+    accept_again: Option<Timer>,
 }
 
 impl Control {
@@ -79,7 +82,13 @@ impl Control {
         let mut listener = UnixListener::bind(path)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o660))?;
         reactor.add(&mut listener, Token::new(Room::Control, LISTENER, 0), Interest::READABLE)?;
-        Ok(Self { path: path.to_owned(), listener, clients: Vec::new(), generation: 0 })
+        Ok(Self {
+            path: path.to_owned(),
+            listener,
+            clients: Vec::new(),
+            generation: 0,
+            accept_again: None,
+        })
     }
 
     /// A source is ready; complete requests are put into `asked`.
@@ -104,8 +113,13 @@ impl Control {
         self.push_out(reactor, ready.token);
     }
 
-    /// A timer of this room: clients that never finished their request are cut off.
+    /// A timer of this room: clients that never finished their request are cut off, and those who
+    /// could not be let in are tried again.
     pub(super) fn due(&mut self, reactor: &mut Reactor, token: Token, now: Instant) {
+        if token.index == LISTENER {
+            self.accept_again = None;
+            return self.accept(reactor, now);
+        }
         let late = self
             .client_mut(token)
             .is_some_and(|client| matches!(client.state, State::Request { until } if now >= until));
@@ -173,10 +187,25 @@ impl Control {
     fn accept(&mut self, reactor: &mut Reactor, now: Instant) {
         // Edge-triggered: take all there are. Past the limit they are turned away at once, or
         // the edge would never come again.
-        while let Ok((stream, _)) = self.listener.accept() {
-            let connected = self.clients.iter().flatten().count();
-            if connected < MOST_CLIENTS {
-                self.admit(reactor, stream, now);
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    let connected = self.clients.iter().flatten().count();
+                    if connected < MOST_CLIENTS {
+                        self.admit(reactor, stream, now);
+                    }
+                }
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock => return,
+                    io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
+                    // Whoever waits there makes no other edge: no descriptors, no memory.
+                    _ => {
+                        let token = Token::new(Room::Control, LISTENER, 0);
+                        let again = || reactor.timers.arm(token, now.after(ACCEPT_AGAIN));
+                        self.accept_again.get_or_insert_with(again);
+                        return;
+                    }
+                },
             }
         }
     }

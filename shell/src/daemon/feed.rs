@@ -22,6 +22,9 @@ impl Daemon {
         let now = moment(&event, self.now, &watch.monitor);
         let before = Before::of(&watch.monitor);
         let actions = watch.monitor.handle(event, now);
+        if is_a_cycle(&event) && !self.host.doubted.is_empty() {
+            self.host.doubted.remove(&watch.machine);
+        }
         let shown = (watch.monitor.status(), watch.monitor.message());
         if shown != (before.status, before.message) {
             watch.since = self.now;
@@ -127,6 +130,13 @@ fn is_worth_a_write(event: &Event, actions: &Actions) -> bool {
         _ => false,
     };
     !quiet || actions.as_slice().iter().any(|action| !matches!(action, Action::Probe { .. }))
+}
+
+/// Whether `event` is the end of a cycle that has seen the service.
+fn is_a_cycle(event: &Event) -> bool {
+    let seen =
+        |result: &ProbeResult| !matches!(result, ProbeResult::Void | ProbeResult::CannotMeasure(_));
+    matches!(event, Event::Probed { result, .. } if seen(result))
 }
 
 /// What stood before an event.

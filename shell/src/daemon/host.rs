@@ -1,5 +1,7 @@
 //! What holds across services: the action budget and the local-fault rule (R16).
 
+use std::collections::HashSet;
+
 use giveover_core::failure::ProbeResult;
 use giveover_core::host::{Budget, LocalFaultRule};
 use giveover_core::monitor::{Event, Holder};
@@ -19,6 +21,9 @@ pub(super) struct HostState {
     rule: LocalFaultRule,
     /// The local-fault rule holds.
     pub(super) local_fault: bool,
+    /// Machines, by number, whose histories may lack something: not to be called healthy before
+    /// a cycle has shown it.
+    pub(super) doubted: HashSet<u32>,
 }
 
 impl HostState {
@@ -29,6 +34,7 @@ impl HostState {
             spent: false,
             rule: LocalFaultRule { share: plan.local_fault.share, least: plan.local_fault.least },
             local_fault: false,
+            doubted: HashSet::new(),
         }
     }
 }
@@ -140,7 +146,7 @@ fn is_local(check: &CheckPlan) -> bool {
     match check.kind {
         Kind::Process => true,
         Kind::Command(_) => false,
-        Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } => {
+        Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } | Kind::Talk(_) => {
             check.targets.iter().all(|target| loopback(&target.host))
         }
     }

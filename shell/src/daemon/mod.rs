@@ -242,6 +242,7 @@ impl Daemon {
             if answers.is_empty() {
                 self.answers = answers;
                 self.tell_stuck();
+                self.tell_names();
                 return;
             }
             for answer in answers.drain(..) {

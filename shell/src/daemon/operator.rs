@@ -8,7 +8,7 @@ use super::rights::Peer;
 use super::watch::HeldBy;
 use super::work::{Then, Why, Work};
 use super::{DAEMON_HOLDS, Daemon};
-use crate::journal::{Hold, Note};
+use crate::journal::{Hold, Note, Wish};
 use crate::message::{self, words};
 use crate::reactor::{Room, Token};
 use crate::report::model::{Command, Reply};
@@ -87,6 +87,7 @@ impl Daemon {
             }
             "monitor_stop" => {
                 self.say(service, message::Event::MonitorEnded, words::monitor_ended(who));
+                self.note_asked(service, Wish::Unwatched.word(), who);
                 self.feed(service, Event::End);
                 self.answer_operator(service, Ok("its monitor has ended; the service runs on"));
             }
@@ -129,7 +130,7 @@ impl Daemon {
             self.answer_operator(service, Err("something is under way with it"));
             return;
         }
-        self.note_asked(service, "stop", who);
+        self.note_asked(service, Wish::Stop.word(), who);
         self.watches[service].more().asked_by = Some(who.to_owned());
         // Nobody restarts what is being stopped.
         self.feed(service, Event::End);

@@ -90,6 +90,7 @@ impl Daemon {
                 }
                 Event::Found { running, enabled, pid } => {
                     self.remember_pid(service, pid);
+                    self.take_time_outs(service);
                     self.unit_found(service, running, enabled);
                 }
                 Event::StoppedByOther => self.service_moved(service, Moved::StoppedByOther),
@@ -106,6 +107,18 @@ impl Daemon {
                     self.say(service, message::Event::Unmeasured, text);
                 }
             }
+        }
+    }
+
+    /// The unit's own time-outs take the place of those that nobody has written. Where they make
+    /// the limits impossible those stay; `check --here` says so.
+    fn take_time_outs(&mut self, service: usize) {
+        let (start, stop) = self.services.time_outs(service as u32);
+        let plan = &mut self.plan.services[service];
+        let before = plan.policy.clone();
+        if plan.take_time_outs(start, stop).is_ok() && plan.policy != before {
+            let policy = plan.policy.clone();
+            self.set_policy(service, policy);
         }
     }
 

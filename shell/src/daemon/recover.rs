@@ -7,7 +7,7 @@ use super::Daemon;
 use super::watch::{HeldBy, Starter};
 use super::work::{Then, Why};
 use crate::config::plan::Run;
-use crate::journal::{self, Item, Ledger, Note, Reader, Report};
+use crate::journal::{self, Item, Ledger, Note, Reader, Report, Wish};
 use crate::message;
 use crate::reactor::{Room, Token};
 use crate::report::model::EventDoc;
@@ -94,11 +94,26 @@ impl Daemon {
         match monitor.waiting_for() {
             Waiting::Ended(Ended::NotBegun) if adopted => self.adopted(service),
             Waiting::Ended(Ended::NotBegun) => self.first_start(service),
-            Waiting::Ended(Ended::Stopped | Ended::Unmonitored) | Waiting::GivenOver => {}
+            Waiting::Ended(Ended::Unmonitored) => self.take_up_ended(service, adopted),
+            Waiting::Ended(Ended::Stopped) | Waiting::GivenOver => {}
             _ if adopted => self.still_there(service),
             _ => self.not_there(service),
         }
         self.arm(service);
+    }
+
+    /// A monitor that has ended: because a person wanted it, or with the daemon before us.
+    fn take_up_ended(&mut self, service: usize, adopted: bool) {
+        let noted = self.journal.ledger().service(self.watches[service].machine);
+        let watched = matches!(self.plan.services[service].run, Run::Watched);
+        match noted.and_then(journal::Service::wish) {
+            // It was cut short.
+            Some(Wish::Stop) => self.stop(service, Then::Rest),
+            Some(Wish::Unwatched) if adopted || watched => {}
+            // What does not run is started as at every beginning, and then it is watched.
+            Some(Wish::Unwatched) | None if !adopted => self.first_start(service),
+            Some(Wish::Unwatched) | None => self.adopted(service),
+        }
     }
 
     /// Probes that were under way prove nothing: we were not there.

@@ -8,7 +8,7 @@ use giveover_core::policy::Policy;
 use super::start::{add_trusted, observe, shared};
 use super::work::Work;
 use super::{Daemon, watch::Watch};
-use crate::config::plan::{Plan, ServicePlan};
+use crate::config::plan::{Plan, Run, ServicePlan};
 use crate::config::{self, Loaded};
 use crate::machine;
 use crate::message::{self, host};
@@ -18,7 +18,7 @@ impl Daemon {
     /// Reads the configuration again. A bad one changes nothing.
     pub(super) fn reload(&mut self, dry_run: bool, who: &str) -> Reply {
         let plan = match config::load(&self.plan.file) {
-            Ok(Loaded { plan, .. }) => plan,
+            Ok(Loaded { plan, .. }) => self.with_time_outs(plan),
             Err(report) => return self.refuse_reload(&report, dry_run),
         };
         let changes = config::diff::diff(&self.shown_plan(), &plan);
@@ -39,6 +39,21 @@ impl Daemon {
         self.say_host(message::Event::Reloaded, format!("{text} (by {who})"));
         let lines = if lines.is_empty() { vec!["nothing has changed".into()] } else { lines };
         Reply { exit: 0, lines }
+    }
+
+    /// `plan`, with the time-outs of units that are known already.
+    fn with_time_outs(&self, mut plan: Plan) -> Plan {
+        for service in &mut plan.services {
+            if !matches!(service.run, Run::Unit(_)) {
+                continue;
+            }
+            let Some(known) = self.find(&service.name) else { continue };
+            if self.plan.services[known].run == service.run {
+                let (start, stop) = self.services.time_outs(known as u32);
+                let _ = service.take_time_outs(start, stop); // as at the start
+            }
+        }
+        plan
     }
 
     fn refuse_reload(&mut self, report: &config::Report, dry_run: bool) -> Reply {

@@ -20,7 +20,7 @@ use crate::check::Prober;
 use crate::check::command::Commands;
 use crate::clock::{self, BootId, Clock, Reading};
 use crate::config::pack;
-use crate::config::plan::{GoesTo, Plan, Run, ServicePlan, Terms};
+use crate::config::plan::{GoesTo, LeftToUnit, Plan, Run, ServicePlan, Terms};
 use crate::journal::{self, Journal, Note, OpenError, Place, Recovered};
 use crate::machine;
 use crate::message::{self, Debug, host};
@@ -194,6 +194,9 @@ impl Daemon {
         self.reactor.timers.reserve(services);
         for service in 0..services {
             let known = recovered.machines.remove(&*self.plan.services[service].name);
+            if let (Some(known), true) = (&known, recovered.report.lost_history()) {
+                self.host.doubted.insert(known.number);
+            }
             self.add_watch(service, known);
         }
         for (_, gone) in recovered.machines {
@@ -407,6 +410,7 @@ pub(super) fn add_trusted(plan: &mut Plan) {
         policy: policy.into(),
         giveover: GoesTo::Nobody,
         network: true,
+        left_to_unit: LeftToUnit::default(),
         sources: [].into(),
     };
     let checks = std::mem::take(&mut plan.host.trusted).into();

@@ -1,13 +1,13 @@
 //! Fills the model that screens and machines are shown.
 
 use giveover_core::failure::{Failure, ProbeResult};
-use giveover_core::monitor::{Ended, Holder, Status, Waiting};
+use giveover_core::monitor::{Ended, Holder, Message, Status, Waiting};
 use giveover_core::policy::FailoverMode;
 use giveover_core::time::Instant;
 
 use super::Daemon;
 use super::watch::{CheckState, Watch};
-use crate::config::plan::{CheckPlan, GoesTo, Run, ServicePlan};
+use crate::config::plan::{CheckPlan, GoesTo, Host, Run, ServicePlan};
 use crate::journal::Health;
 use crate::report::found::{self, cause_words, result_words};
 use crate::report::model::{
@@ -72,8 +72,8 @@ impl Daemon {
         let refills = monitor.history().restart_times().find(|at| now.since(*at) <= window);
         ServiceDoc {
             name: plan.name.to_string(),
-            status: monitor.status().word().to_owned(),
-            message: monitor.message().text().to_owned(),
+            status: self.shown_status(watch).word().to_owned(),
+            message: self.shown_message(watch).text().to_owned(),
             detail: self.detail(service),
             since: self.clock.wall(watch.since),
             for_ms: now.since(watch.since),
@@ -208,7 +208,14 @@ impl Daemon {
 
     pub(super) fn check_doc(&self, check: &CheckPlan, state: &CheckState) -> CheckDoc {
         let at = if state.result.is_some() { self.clock.wall(state.at) } else { String::new() };
-        let doc = found::check_doc(check, state.result, state.shown, state.ms, at);
+        let address = check.targets.iter().find_map(|target| match &target.host {
+            Host::Name(name) => self.prober.chosen(name),
+            Host::Address(_) => None,
+        });
+        let doc = CheckDoc {
+            address: address.map(|(address, of)| format!("{address}, one of {of}")),
+            ..found::check_doc(check, state.result, state.shown, state.ms, at)
+        };
         if state.not_evaluated {
             let outcome = "not_evaluated".to_owned();
             return CheckDoc { outcome, weight: None, phase: None, ..doc };
@@ -216,11 +223,27 @@ impl Daemon {
         doc
     }
 
+    /// The status people are told: what was healthy before a part of its history was lost is
+    /// unknown until a cycle has ended.
+    pub(super) fn shown_status(&self, watch: &Watch) -> Status {
+        match watch.monitor.status() {
+            Status::Ok if self.host.doubted.contains(&watch.machine) => Status::Unknown,
+            status => status,
+        }
+    }
+
+    fn shown_message(&self, watch: &Watch) -> Message {
+        match self.shown_status(watch) {
+            Status::Unknown => Message::None,
+            _ => watch.monitor.message(),
+        }
+    }
+
     /// The rest of the status in words.
     fn detail(&self, service: usize) -> String {
         let (plan, watch) = (&self.plan.services[service], &self.watches[service]);
         let monitor = &watch.monitor;
-        match monitor.status() {
+        match self.shown_status(watch) {
             Status::Unknown => match monitor.waiting_for() {
                 Waiting::Ended(Ended::Unmonitored) => "the monitor was told to end".to_owned(),
                 Waiting::Ended(_) => "not started".to_owned(),

@@ -11,6 +11,7 @@ use giveover_core::time::Instant;
 use super::Daemon;
 use super::feed::Before;
 use super::watch::{Incident, Mark, Starter};
+use crate::check::resolve::NameNotice;
 use crate::config::plan::{Kind, Run};
 use crate::journal::{Health, Note};
 use crate::message::{self, cause, host, legacy, words};
@@ -471,6 +472,18 @@ impl Daemon {
             let name = check.map(|check| check.name.to_string()).unwrap_or_default();
             let why = format!("pid {} cannot be ended", stuck.pid);
             self.say(service, message::Event::Unmeasured, words::unmeasured(&name, &why, None));
+        }
+    }
+
+    /// Names that began to fail or resolve again, once for each.
+    pub(super) fn tell_names(&mut self) {
+        let notices: Vec<NameNotice> = self.prober.name_notices().collect();
+        for NameNotice { name, failing, kept } in notices {
+            let (event, text) = match failing {
+                Some(code) => (message::Event::NameFailing, host::name_failing(&name, code, kept)),
+                None => (message::Event::NameResolved, host::name_resolved(&name)),
+            };
+            self.say_host(event, text);
         }
     }
 

@@ -33,10 +33,36 @@ pub struct Service {
     more: Option<Box<More>>,
 }
 
+/// Why a person ended a service's monitor. A monitor that ended without one ended with its daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// To stop the service; it is not known to have stopped.
+    Stop,
+    /// To leave the service alone.
+    Unwatched,
+}
+
+impl Wish {
+    /// The word of the command line.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Unwatched => "monitor stop",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        [Self::Stop, Self::Unwatched].into_iter().find(|wish| wish.word() == word)
+    }
+}
+
 /// What few services have, apart, so that many stay small.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct More {
     process: Option<Process>,
+    /// Why its monitor has ended, while it has, if a person wanted it.
+    wish: Option<(Instant, Wish)>,
     hold: Option<(Instant, Hold)>,
     stage: Option<(Instant, Ticket, Stage)>,
     gave_over: Vec<(Node, Instant)>,
@@ -54,6 +80,12 @@ impl Service {
     pub fn hold(&self) -> Option<(Instant, &Hold)> {
         let (since, hold) = self.more.as_ref()?.hold.as_ref()?;
         Some((*since, hold))
+    }
+
+    /// Why a person ended its monitor, while it has ended.
+    #[must_use]
+    pub fn wish(&self) -> Option<Wish> {
+        self.more.as_ref()?.wish.map(|(_, wish)| wish)
     }
 
     /// How far the restart or giveover of this ticket has come.
@@ -178,6 +210,11 @@ impl Ledger {
             Note::ForgotGiveovers { machine } => {
                 self.with(*machine, |service| service.more().gave_over.clear());
             }
+            Note::Asked { machine: Some(machine), verb, .. } => {
+                if let Some(wish) = Wish::from_word(verb) {
+                    self.with(*machine, |service| service.more().wish = Some((at, wish)));
+                }
+            }
             // told to people, and nothing follows from it
             Note::Asked { .. } | Note::Text { .. } | Note::Lost { .. } | Note::SetAside { .. } => {}
         }
@@ -198,9 +235,14 @@ impl Ledger {
                     more.stage = more.stage.filter(|(_, noted, _)| *noted != ticket);
                 });
             }
-            Event::Died { .. } | Event::Stopped => {
+            Event::Died { .. } => {
                 self.with(entry.machine, |service| service.more().process = None);
             }
+            Event::Stopped => self.with(entry.machine, |service| {
+                service.more().process = None;
+                service.more().wish = None;
+            }),
+            Event::Begin { .. } => self.with(entry.machine, |service| service.more().wish = None),
             _ => {} // everything else leaves the notes as they are
         }
     }
@@ -268,6 +310,11 @@ fn service_notes(machine: u32, service: &Service, last: Instant) -> Vec<(Instant
     let Some(more) = &service.more else { return notes };
     let process = more.process.map(|process| Note::Process { machine, process });
     notes.extend(process.map(|note| (last, note)));
+    if let Some((at, wish)) = more.wish {
+        let (verb, nobody) = (wish.word().into(), Box::<str>::default());
+        let asked = Note::Asked { machine: Some(machine), verb, who: nobody.clone(), why: nobody };
+        notes.push((at, asked));
+    }
     if let Some((at, hold)) = &more.hold {
         notes.push((*at, Note::Held { machine, hold: hold.clone() }));
     }
@@ -305,6 +352,7 @@ mod tests {
             Note::Held { machine: 4, hold },
             Note::Process { machine: 0, process },
             Note::Stage { machine: 0, ticket: Ticket(3), stage: Stage::Stopping },
+            Note::Asked { machine: Some(4), verb: "stop".into(), who: "".into(), why: "".into() },
             Note::Charged { budget: HostBudget::Actions },
             Note::Charged { budget: HostBudget::Resets },
             Note::GaveOver { machine: 4, from: Node(1) },
@@ -343,6 +391,30 @@ mod tests {
         ledger.take_entry(&event(24, 0, Event::Died { cause: Cause::new(Phase::Died, 0) }));
         assert!(ledger.service(0).is_some_and(|service| service.process().is_none()));
         assert_eq!(ledger.last(), at(24));
+    }
+
+    /// What a person wanted holds until the service has stopped or a monitor begins.
+    #[test]
+    fn a_wish_ends_with_what_it_was_for() {
+        let asked = |verb: &str| Note::Asked {
+            machine: Some(4),
+            verb: verb.into(),
+            who: "ops".into(),
+            why: "".into(),
+        };
+        let begin = Event::Begin { first: giveover_core::time::Span::ZERO, started: true };
+        let wish = |ledger: &Ledger| ledger.service(4).and_then(Service::wish);
+        let mut ledger = full();
+        for (verb, wanted) in [("stop", Wish::Stop), ("monitor stop", Wish::Unwatched)] {
+            for end in [Event::Stopped, begin] {
+                ledger.take_note(at(30), &asked(verb));
+                ledger.take_note(at(31), &asked("clear"));
+                ledger.take_entry(&event(32, 4, Event::End));
+                assert_eq!(wish(&ledger), Some(wanted));
+                ledger.take_entry(&event(33, 4, end));
+                assert_eq!(wish(&ledger), None);
+            }
+        }
     }
 
     #[test]

@@ -48,7 +48,7 @@ mod writer;
 mod tests;
 
 pub use item::Item;
-pub use ledger::{Ledger, Service};
+pub use ledger::{Ledger, Service, Wish};
 pub use note::{Hold, HostBudget, Note, Process, Run, Stage};
 pub use open::OpenError;
 pub use options::Options;

@@ -226,6 +226,11 @@ catalogue! {
     JournalFailing "journal_failing" Critical 0x3986405075364191a81056c87f55d816;
     /// The journal can be written again.
     JournalWell "journal_well" Notice 0x5c81054896a641cd8246d80b6d695dae;
+    /// A name that checks use no longer resolves. Its last addresses are used on where it had any;
+    /// a check without an address cannot be measured. `getent ahosts NAME` asks as we do.
+    NameFailing "name_failing" Warning 0x2f0c2b7c8d3a4e55a7d16b0f9ce41d83;
+    /// That name resolves again.
+    NameResolved "name_resolved" Notice 0x95b8e3f16a074c2c8e40d7a95c1fb26e;
     /// We did not run for a while (suspend, a stop signal, overload): probes in flight count
     /// nothing.
     Slept "slept" Warning 0xd25e71162760469582278b168fa54908;

@@ -15,6 +15,8 @@ pub struct Asked<'a> {
     pub name: &'a str,
     /// What would have been right, in words: `200 or 204`. Empty where a code says nothing.
     pub expected: &'a str,
+    /// What an answer's code means: `57P03 cannot connect now`. Empty where the number says it.
+    pub answer: &'a str,
     /// How long it was given.
     pub timeout_ms: u64,
 }
@@ -25,7 +27,7 @@ pub struct Asked<'a> {
 pub fn seen(cause: Cause, asked: Asked<'_>) -> String {
     match cause.phase {
         Phase::Answer if cause.code != 0 && !asked.expected.is_empty() => {
-            format!("{}, expected {}", cause.code, asked.expected)
+            format!("{}, expected {}", answer(cause, asked), asked.expected)
         }
         _ => seen_briefly(cause, asked),
     }
@@ -36,7 +38,7 @@ pub fn seen(cause: Cause, asked: Asked<'_>) -> String {
 pub fn seen_briefly(cause: Cause, asked: Asked<'_>) -> String {
     match cause.phase {
         Phase::Answer if cause.code == 0 => String::from("wrong answer"),
-        Phase::Answer => cause.code.to_string(),
+        Phase::Answer => answer(cause, asked),
         Phase::Silence => format!("no reply in {}", span::short(asked.timeout_ms)),
         Phase::Died => died(cause.code),
         Phase::Exit => command(cause.code, asked.timeout_ms),
@@ -46,6 +48,10 @@ pub fn seen_briefly(cause: Cause, asked: Asked<'_>) -> String {
             network(cause, asked.timeout_ms)
         }
     }
+}
+
+fn answer(cause: Cause, asked: Asked<'_>) -> String {
+    if asked.answer.is_empty() { cause.code.to_string() } else { asked.answer.to_owned() }
 }
 
 /// With the check's name before it: `page 503, expected 200 or 204`. Deaths, reports and methods
@@ -113,18 +119,29 @@ fn command(code: u16, timeout_ms: u64) -> String {
     }
 }
 
+/// The codes a failed lookup has are borrowed; their usual words would mislead.
+fn lookup_words(code: u16) -> Option<&'static str> {
+    [(Errno::NOENT, "no such name"), (Errno::AGAIN, "no answer from a name server")]
+        .into_iter()
+        .find_map(|(borrowed, words)| (code == errno(borrowed)).then_some(words))
+}
+
+/// Why a name has no address, from the code of its lookup.
+#[must_use]
+pub fn lookup(code: u16) -> String {
+    lookup_words(code).map_or_else(|| errno_words(code), String::from)
+}
+
 fn network(cause: Cause, timeout_ms: u64) -> String {
     let limit = span::short(timeout_ms);
     let timed_out = cause.code == errno(Errno::TIMEDOUT);
     match cause.phase {
         Phase::Resolve if timed_out => format!("name not resolved in {limit}"),
         Phase::Resolve if cause.code == 0 => String::from("name not resolved"),
-        // The codes a failed lookup has are borrowed; their usual words would mislead.
-        Phase::Resolve if cause.code == errno(Errno::NOENT) => String::from("no such name"),
-        Phase::Resolve if cause.code == errno(Errno::AGAIN) => {
-            String::from("no answer from a name server")
-        }
-        Phase::Resolve => format!("name not resolved: {}", errno_words(cause.code)),
+        Phase::Resolve => lookup_words(cause.code).map_or_else(
+            || format!("name not resolved: {}", errno_words(cause.code)),
+            String::from,
+        ),
         Phase::Connect if timed_out => format!("no connection in {limit}"),
         Phase::Connect if cause.code == errno(Errno::CONNREFUSED) => String::from("refused"),
         Phase::Tls if timed_out => format!("no TLS in {limit}"),
@@ -209,7 +226,8 @@ const SIGNALS: [(u16, &str); 18] = [
 mod tests {
     use super::*;
 
-    const PAGE: Asked<'_> = Asked { name: "page", expected: "200 or 204", timeout_ms: 10_000 };
+    const PAGE: Asked<'_> =
+        Asked { name: "page", expected: "200 or 204", answer: "", timeout_ms: 10_000 };
 
     fn of_page(phase: Phase, code: u16) -> Cause {
         Cause::of_check(0, phase, code)

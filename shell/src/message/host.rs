@@ -1,7 +1,7 @@
 //! The text of each event of the host and of the monitor itself.
 
-use super::span;
 use super::words::{counted, listed};
+use super::{cause, span};
 
 /// `7 of 9 services fail, no trusted server answers: acting on none`
 #[must_use]
@@ -123,6 +123,20 @@ pub fn daemon_stopped(why: &str, leave: bool) -> String {
     format!("stopping: {why}; services are {services}")
 }
 
+/// `name db.example does not resolve: no such name; its last addresses are used`
+#[must_use]
+pub fn name_failing(name: &str, code: u16, kept: bool) -> String {
+    let why = cause::lookup(code);
+    let then = if kept { "its last addresses are used" } else { "its checks have no address" };
+    format!("name {name} does not resolve: {why}; {then}")
+}
+
+/// `name db.example resolves again`
+#[must_use]
+pub fn name_resolved(name: &str) -> String {
+    format!("name {name} resolves again")
+}
+
 /// `3 log lines were lost`
 #[must_use]
 pub fn log_lost(count: u32) -> String {
@@ -161,6 +175,9 @@ mod tests {
         assert_eq!(slept(4_200, 0), "did not run for 4.2 s");
         assert_eq!(slept(4_200, 1), "did not run for 4.2 s: 1 probe counts nothing");
         assert_eq!(reloaded::<&str>(&[]), "configuration reloaded: nothing has changed");
+        let text = "name db does not resolve: no such name; its checks have no address";
+        assert_eq!(name_failing("db", 2, false), text);
+        assert!(name_failing("db", 11, true).ends_with("; its last addresses are used"));
         assert!(daemon_started("0.1.0", 3, "giveover.toml", true).contains("OBSERVING"));
     }
 }

@@ -4,12 +4,24 @@ use giveover_core::failure::{Cause, Phase, ProbeResult};
 
 use super::model::CheckDoc;
 use crate::config::plan::{CheckPlan, Kind, ServicePlan};
+use crate::config::talk::{BannerPlan, Talk, codes};
+use crate::config::words;
 use crate::message::cause;
 
 /// What `check` asked for, for explaining why it failed.
 #[must_use]
 pub fn asked<'a>(check: &'a CheckPlan, expected: &'a str) -> cause::Asked<'a> {
-    cause::Asked { name: &check.name, expected, timeout_ms: u64::from(check.timeout.as_millis()) }
+    let timeout_ms = u64::from(check.timeout.as_millis());
+    cause::Asked { name: &check.name, expected, answer: "", timeout_ms }
+}
+
+/// The same, with what the code that was `found` means.
+fn asked_of<'a>(check: &'a CheckPlan, expected: &'a str, found: Cause) -> cause::Asked<'a> {
+    let answer = match (&check.kind, found.phase) {
+        (Kind::Talk(talk), Phase::Answer) => talk.code_words(found.code),
+        _ => "",
+    };
+    cause::Asked { answer, ..asked(check, expected) }
 }
 
 /// A cause in words, with the check's name and what it expected.
@@ -18,7 +30,7 @@ pub fn cause_words(plan: &ServicePlan, found: Cause) -> String {
     match plan.checks.get(usize::from(found.check)) {
         Some(check) => {
             let expected = expected_words(&check.kind, found);
-            cause::named(found, asked(check, &expected))
+            cause::named(found, asked_of(check, &expected, found))
         }
         None => cause::named(found, cause::Asked::default()),
     }
@@ -28,7 +40,7 @@ pub fn cause_words(plan: &ServicePlan, found: Cause) -> String {
 #[must_use]
 pub fn brief_words(plan: &ServicePlan, found: Cause) -> String {
     match plan.checks.get(usize::from(found.check)) {
-        Some(check) => cause::named_briefly(found, asked(check, "")),
+        Some(check) => cause::named_briefly(found, asked_of(check, "", found)),
         None => cause::named_briefly(found, cause::Asked::default()),
     }
 }
@@ -37,13 +49,39 @@ pub fn brief_words(plan: &ServicePlan, found: Cause) -> String {
 /// status was right, what the body lacks. Empty where a code says nothing.
 #[must_use]
 pub fn expected_words(kind: &Kind, found: Cause) -> String {
-    let Kind::Http(http) = kind else { return String::new() };
+    let http = match kind {
+        Kind::Http(http) => http,
+        Kind::Talk(talk) => return talk_expected(talk),
+        _ => return String::new(),
+    };
     let right = http.expect.iter().any(|(first, last)| (*first..=*last).contains(&found.code));
     match &http.body {
         Some(body) if right && found.phase == Phase::Answer => {
             format!("{} in its body", quoted(body))
         }
         _ => cause::expected(&http.expect),
+    }
+}
+
+/// What a server should have answered.
+fn talk_expected(talk: &Talk) -> String {
+    match talk {
+        Talk::Banner(plan) if plan.ehlo.is_some() => {
+            format!("{}, then 250 to EHLO", cause::expected(&plan.expect))
+        }
+        Talk::Banner(BannerPlan { expect, .. })
+        | Talk::Mqtt { expect, .. }
+        | Talk::Ldap { expect, .. } => cause::expected(expect),
+        Talk::Pop3 => String::from("+OK"),
+        Talk::Imap { preauth: false } => String::from("OK"),
+        Talk::Imap { preauth: true } => String::from("OK or PREAUTH"),
+        Talk::Redis { expect } => {
+            words::or(expect.iter().map(|code| codes::named(&codes::REDIS, *code)))
+        }
+        Talk::Dns(plan) => {
+            words::or(plan.expect.iter().map(|(code, _)| codes::numbered(&codes::DNS, *code)))
+        }
+        Talk::Telnet | Talk::Postgres(_) | Talk::Udp { .. } => String::new(),
     }
 }
 
@@ -64,6 +102,10 @@ fn quoted(bytes: &[u8]) -> String {
 pub fn shown_words(kind: &Kind, shown: u16) -> String {
     match kind {
         Kind::Http(_) if shown > 0 => shown.to_string(),
+        Kind::Talk(talk) if shown > 0 => match talk.code_words(shown) {
+            "" => shown.to_string(),
+            words => words.to_owned(),
+        },
         _ => String::new(),
     }
 }
@@ -78,7 +120,7 @@ pub fn result_words(check: &CheckPlan, result: Option<ProbeResult>, shown: u16) 
             ProbeResult::Failed(_, found)
             | ProbeResult::Immediate(found)
             | ProbeResult::CannotMeasure(found),
-        ) => cause::seen(found, asked(check, &expected_words(&check.kind, found))),
+        ) => cause::seen(found, asked_of(check, &expected_words(&check.kind, found), found)),
     }
 }
 
@@ -112,6 +154,7 @@ pub fn check_doc(
         ms,
         at,
         observed: check.observe,
+        address: None,
     }
 }
 

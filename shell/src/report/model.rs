@@ -317,6 +317,8 @@ pub struct CheckDoc {
     pub at: String,
     /// It counts nothing.
     pub observed: bool,
+    /// Of a name with several addresses, the one that answered last.
+    pub address: Option<String>,
 }
 
 /// One line of the log, and of `events --json`.

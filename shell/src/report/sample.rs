@@ -31,6 +31,7 @@ pub(crate) fn check(
         ms,
         at: today("14:01:02"),
         observed: false,
+        address: None,
     }
 }
 

@@ -143,6 +143,10 @@ fn seen(check: &CheckDoc) -> String {
         outcome if check.cause.is_empty() => String::from(outcome),
         _ => check.cause.clone(),
     };
+    let seen = match &check.address {
+        Some(address) => format!("{seen} at {address}"),
+        None => seen,
+    };
     if check.observed { format!("{seen} (observed)") } else { seen }
 }
 

@@ -43,6 +43,10 @@ pub(super) trait Keeper {
         host: &Host,
         environment: &Environment,
     ) -> Result<(), BadProgram>;
+    /// Units: their own limits for a start and a stop, as far as systemd has said them.
+    fn time_outs(&self) -> (Option<Span>, Option<Span>) {
+        (None, None)
+    }
     /// Watches nothing any more. The service runs on.
     fn leave(&mut self, context: &mut Context<'_>);
 }

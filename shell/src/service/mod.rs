@@ -19,7 +19,7 @@ mod unit;
 
 use std::collections::VecDeque;
 
-use giveover_core::time::Instant;
+use giveover_core::time::{Instant, Span};
 
 pub use event::{Event, Trouble, death};
 pub use host::Host;
@@ -203,6 +203,12 @@ impl Services {
     #[must_use]
     pub fn is_running(&self, service: u32) -> Option<bool> {
         self.keeper(service)?.is_running()
+    }
+
+    /// Units: their own limits for a start and a stop, as far as systemd has said them.
+    #[must_use]
+    pub fn time_outs(&self, service: u32) -> (Option<Span>, Option<Span>) {
+        self.keeper(service).map_or((None, None), Keeper::time_outs)
     }
 
     /// How to know it again; `None` for units and for what does not run.

@@ -47,11 +47,6 @@ fn systemctl(
     Program::new(&all, &environment.with(&plain)?)
 }
 
-/// What the configuration puts in place of time-outs that were not written, and what it calls
-/// their source.
-const OF_UNITS: Span = Span::from_secs(90);
-const DERIVED: [&str; 2] = ["systemd's default", "built in"];
-
 impl Spec {
     pub(super) fn new(
         plan: &ServicePlan,
@@ -61,19 +56,14 @@ impl Spec {
     ) -> Result<Self, BadProgram> {
         let verb = |verb| systemctl(host, environment, &[verb, "--", name]);
         let limits = plan.policy.limits();
-        let written = |key, span| {
-            let source = plan.sources.iter().find(|(limit, _)| *limit == key);
-            // A plan from another process does not say where its limits came from.
-            let derived = source.map_or(span == OF_UNITS, |(_, from)| DERIVED.contains(&&**from));
-            (!derived).then_some(span)
-        };
+        let left = plan.left_to_unit;
         Ok(Self {
             name: name.to_owned(),
             reset: verb("reset-failed")?,
             start: verb("start")?,
             stop: verb("stop")?,
-            start_timeout: written("start_timeout", limits.start_timeout),
-            stop_timeout: written("stop_timeout", limits.stop_timeout),
+            start_timeout: (!left.start_timeout).then_some(limits.start_timeout),
+            stop_timeout: (!left.stop_timeout).then_some(limits.stop_timeout),
         })
     }
 }

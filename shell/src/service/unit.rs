@@ -101,7 +101,7 @@ impl Unit {
         }
         let own = |own: fn(&Show) -> Option<Span>| self.seen.as_ref().and_then(own);
         let with_margin = |written: Option<Span>, own: Option<Span>| {
-            let ms = written.or(own).unwrap_or(INFINITE).as_millis();
+            let ms = written.or(own.filter(|own| !own.is_zero())).unwrap_or(INFINITE).as_millis();
             Span::from_millis(ms.saturating_add(MARGIN))
         };
         let start_timeout = with_margin(self.spec.start_timeout, own(|show| show.start_timeout));
@@ -356,6 +356,10 @@ impl Keeper for Unit {
 
     fn identity(&self) -> Option<Identity> {
         None
+    }
+
+    fn time_outs(&self) -> (Option<Span>, Option<Span>) {
+        self.seen.as_ref().map_or((None, None), |show| (show.start_timeout, show.stop_timeout))
     }
 
     fn replan(

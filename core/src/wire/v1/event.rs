@@ -4,7 +4,6 @@ use crate::board::Layout;
 use crate::bytes::{Put, Take};
 use crate::failure::{Cause, ProbeResult};
 use crate::monitor::{Event, GiveoverOutcome, Holder, RestartOutcome, Ticket};
-use crate::time::Span;
 use crate::weight::Weight;
 
 /// An event as it is on the wire. It is opaque until asked, so that firmware without shadows
@@ -45,8 +44,10 @@ impl EventBytes {
     pub(super) fn take(from: &mut Take<'_>) -> Option<Self> {
         let mut packed = Self { bytes: [0; Self::MAX], len: 0 };
         for slot in &mut packed.bytes {
-            let Some(byte) = from.u8() else { break };
-            *slot = byte;
+            if from.is_empty() {
+                break;
+            }
+            *slot = from.u8();
             packed.len = packed.len.wrapping_add(1);
         }
         if packed.len == 0 { None } else { Some(packed) }
@@ -58,7 +59,7 @@ fn put(event: &Event, out: &mut Put<'_>) -> Option<()> {
         Event::Timeout => out.u8(0),
         Event::Begin { first, started } => {
             out.u8(1);
-            first.put(out);
+            out.span(first);
             out.u8(u8::from(started));
         }
         Event::ProbeNow => out.u8(2),
@@ -128,15 +129,15 @@ fn with_cause(out: &mut Put<'_>, number: u8, cause: Cause) {
 }
 
 fn take(from: &mut Take<'_>) -> Option<Event> {
-    Some(match from.u8()? {
+    Some(match from.u8() {
         0 => Event::Timeout,
-        1 => Event::Begin { first: Span::take(from)?, started: from.bool()? },
+        1 => Event::Begin { first: from.span(), started: from.bool() },
         2 => Event::ProbeNow,
         3 => {
-            let ticket = Ticket(from.u32()?);
-            let result = match from.u8()? {
+            let ticket = Ticket(from.u32());
+            let result = match from.u8() {
                 0 => ProbeResult::Healthy,
-                1 => ProbeResult::Failed(Weight::new(from.u8()?)?, Cause::take(from)?),
+                1 => ProbeResult::Failed(Weight::new(from.u8())?, Cause::take(from)?),
                 2 => ProbeResult::Immediate(Cause::take(from)?),
                 3 => ProbeResult::CannotMeasure(Cause::take(from)?),
                 4 => ProbeResult::Void,
@@ -146,8 +147,8 @@ fn take(from: &mut Take<'_>) -> Option<Event> {
         }
         4 => Event::Died { cause: Cause::take(from)? },
         5 => {
-            let ticket = Ticket(from.u32()?);
-            let outcome = match from.u8()? {
+            let ticket = Ticket(from.u32());
+            let outcome = match from.u8() {
                 0 => RestartOutcome::Started,
                 1 => RestartOutcome::Invalid(Cause::take(from)?),
                 2 => RestartOutcome::StartFailed(Cause::take(from)?),
@@ -157,13 +158,13 @@ fn take(from: &mut Take<'_>) -> Option<Event> {
             Event::RestartDone { ticket, outcome }
         }
         6 => {
-            let ticket = Ticket(from.u32()?);
-            let outcome = match from.u8()? {
+            let ticket = Ticket(from.u32());
+            let outcome = match from.u8() {
                 0 => GiveoverOutcome::Granted,
                 1 => GiveoverOutcome::Denied,
                 2 => GiveoverOutcome::NotNow,
                 3 => {
-                    let stopped = from.bool()?;
+                    let stopped = from.bool();
                     GiveoverOutcome::Aborted { stopped, cause: Cause::take(from)? }
                 }
                 4 => GiveoverOutcome::Unproven,
@@ -176,8 +177,8 @@ fn take(from: &mut Take<'_>) -> Option<Event> {
         9 => Event::End,
         10 => Event::Restart,
         11 => Event::Giveover,
-        12 => Event::Hold(holder(from.u8()?)?),
-        13 => Event::Release(holder(from.u8()?)?),
+        12 => Event::Hold(holder(from.u8())?),
+        13 => Event::Release(holder(from.u8())?),
         14 => Event::Clear,
         _ => return None,
     })

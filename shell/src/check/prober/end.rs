@@ -19,6 +19,7 @@ impl Prober {
     pub(super) fn limit_reached(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
         let Some(probe) = self.probe_mut(key) else { return };
         match probe.stage {
+            Stage::Asking(_) => self.silent(turn, plan, key),
             Stage::Resolving if turn.now < probe.deadline => self.use_kept(turn, plan, key),
             Stage::Racing(_) if turn.now < probe.connect_until(plan) => {
                 self.next_attempt(turn, plan, key);
@@ -137,6 +138,7 @@ impl Stage {
             Self::Connecting | Self::Racing(_) => Phase::Connect,
             Self::Sending(..) => Phase::Send,
             Self::Reading(_) => Phase::Read,
+            Self::Asking(_) => Phase::Silence,
             Self::Closing(_) | Self::Farewell => Phase::Close,
         }
     }

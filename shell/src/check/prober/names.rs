@@ -78,7 +78,7 @@ impl Prober {
 }
 
 /// The name of the probe's target, if it has one.
-fn name_of(plan: &CheckPlan, id: ProbeId) -> Option<&str> {
+pub(super) fn name_of(plan: &CheckPlan, id: ProbeId) -> Option<&str> {
     match &plan.targets.get(usize::from(id.target))?.host {
         Host::Name(name) => Some(name),
         Host::Address(_) => None,

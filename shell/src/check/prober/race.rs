@@ -10,6 +10,8 @@ use std::sync::Arc;
 use giveover_core::time::Span;
 use rustix::io::Errno;
 
+use super::datagram::by_datagram;
+use super::names::name_of;
 use super::slab::Key;
 use super::talk::{connect_failed, interest};
 use super::{Prober, Slot, Stage, Turn};
@@ -50,7 +52,12 @@ impl Prober {
         addresses: Arc<[IpAddr]>,
     ) {
         let Some(probe) = self.probe_mut(key) else { return };
-        if let [only] = *addresses {
+        // A datagram is sent to the first of several: nothing says early that another were better.
+        let only = match &*addresses {
+            [only] => Some(*only),
+            several => by_datagram(&plan.kind).and(several.first()).copied(),
+        };
+        if let Some(only) = only {
             let port = port_of(plan, probe.id.target);
             return self.connect(turn, plan, key, SocketAddr::new(only, port));
         }
@@ -130,10 +137,15 @@ impl Prober {
         socket: Socket,
         sent: usize,
     ) {
+        let address = socket.peer();
         let Some(probe) = self.probe_mut(key) else { return };
         probe.socket = Some(socket);
+        let id = probe.id;
         if let Stage::Racing(race) = std::mem::replace(&mut probe.stage, Stage::Connecting) {
             self.call_off(turn.reactor, race);
+        }
+        if let (Some(name), Some(address)) = (name_of(plan, id), address) {
+            self.resolver.choose(name, address.ip());
         }
         if self.is_watched(key) && !self.watch(turn, key, interest(plan)) {
             return;

@@ -6,13 +6,14 @@ use giveover_core::failure::Phase;
 use mio::Interest;
 use rustix::io::Errno;
 
+use super::datagram::by_datagram;
 use super::race::port_of;
 use super::slab::Key;
 use super::{BUFFER, Prober, Slot, Stage, Turn};
 use crate::check::dialogue::{self, Dialogue};
 use crate::check::outcome::{Outcome, Step, code, is_our_lack};
 use crate::check::socket::{Close, Progress, Socket};
-use crate::check::trace::first_line;
+use crate::check::trace::said;
 use crate::check::xfnts;
 use crate::config::plan::{CheckPlan, Kind};
 use crate::reactor::Ready;
@@ -29,6 +30,9 @@ impl Prober {
         key: Key,
         address: SocketAddr,
     ) {
+        if by_datagram(&plan.kind).is_some() {
+            return self.ask(turn, plan, key, address);
+        }
         let first = dialogue::first(&plan.kind, &mut self.request);
         let (socket, progress) = match Socket::connect(address, first) {
             Ok(begun) => begun,
@@ -64,7 +68,11 @@ impl Prober {
             return;
         }
         let Some(plan) = turn.checks.check(id) else { return self.void(turn, key) };
+        if matches!(probe.stage, Stage::Asking(_)) {
+            return self.datagram_ready(turn, plan, key);
+        }
         let connecting = matches!(probe.stage, Stage::Connecting);
+        let sending = matches!(probe.stage, Stage::Sending(..));
         match connecting {
             true if turn.now >= limit && ready.writable && !ready.closed => {
                 return self.made_too_late(turn, plan, key);
@@ -74,7 +82,8 @@ impl Prober {
             false if ready.writable => self.send(turn, plan, key),
             false => {}
         }
-        if ready.readable || ended {
+        // What came while we could not send was not read: it will not be told of again.
+        if ready.readable || ended || sending {
             self.receive(turn, plan, key, ended);
         }
     }
@@ -154,10 +163,12 @@ impl Prober {
     fn send(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
         let Self { slots, request, trace, .. } = self;
         let Some(Slot::Probe(probe)) = slots.get_mut(key) else { return };
-        let (Stage::Sending(_, sent), Some(socket)) = (&mut probe.stage, &mut probe.socket) else {
+        let (Stage::Sending(dialogue, sent), Some(socket)) = (&mut probe.stage, &mut probe.socket)
+        else {
             return;
         };
-        let bytes = dialogue::request(&plan.kind, request);
+        let bytes = dialogue.words(&plan.kind, request);
+        let has_heard = dialogue.has_heard();
         while let Some(rest @ [_, ..]) = bytes.get(*sent..) {
             match socket.send(rest) {
                 Ok(length) => *sent += length,
@@ -166,13 +177,13 @@ impl Prober {
                     return self.await_more(turn, key, Interest::READABLE | Interest::WRITABLE);
                 }
                 Err(errno) => {
-                    let outcome = Outcome::failed(Phase::Send, errno);
-                    return self.finish(turn, key, outcome, Close::Reset);
+                    let phase = if has_heard { Phase::Read } else { Phase::Send };
+                    return self.finish(turn, key, Outcome::failed(phase, errno), Close::Reset);
                 }
             }
         }
         if let (Some(trace), false) = (trace, bytes.is_empty()) {
-            trace.step(Phase::Send, format!("> {}", first_line(bytes)), turn.now);
+            trace.said(said(&plan.kind, bytes), turn.now);
         }
         if !dialogue::expects_answer(&plan.kind) {
             return self.finish(turn, key, Outcome::Healthy { shown: 0 }, Close::Orderly);
@@ -217,20 +228,48 @@ impl Prober {
                 }
             };
             if let Some(trace) = trace {
-                trace.heard(bytes);
+                trace.heard(&plan.kind, bytes);
             }
             let short = bytes.len() < full;
             match &mut probe.stage {
                 Stage::Closing(read) => *read += bytes.len(),
-                Stage::Reading(dialogue) => {
-                    if let Step::Done { outcome, whole } = dialogue.on_bytes(&plan.kind, bytes) {
+                Stage::Reading(dialogue) => match dialogue.on_bytes(&plan.kind, bytes) {
+                    Step::More => {}
+                    Step::Say => self.reply(turn, plan, key),
+                    Step::Done { outcome, whole } => {
                         return self.conclude(turn, key, outcome, whole, ended);
                     }
-                }
+                    Step::Leave { outcome, words } => {
+                        self.part(turn, plan, key, words);
+                        return self.conclude(turn, key, outcome, true, ended);
+                    }
+                },
                 _ => return,
             }
             if short && !ended {
                 return;
+            }
+        }
+    }
+
+    /// It is our turn again.
+    fn reply(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
+        let Some(probe) = self.probe_mut(key) else { return };
+        probe.stage = match std::mem::replace(&mut probe.stage, Stage::Connecting) {
+            Stage::Reading(dialogue) => Stage::Sending(dialogue, 0),
+            other => other,
+        };
+        self.send(turn, plan, key);
+    }
+
+    /// Says parting words. Whether they arrive is not waited for: the verdict stands.
+    fn part(&mut self, turn: &Turn<'_>, plan: &CheckPlan, key: Key, words: &[u8]) {
+        let Self { slots, trace, .. } = self;
+        let Some(Slot::Probe(probe)) = slots.get_mut(key) else { return };
+        let Some(socket) = probe.socket.as_ref().filter(|_| !words.is_empty()) else { return };
+        if socket.send(words).is_ok() {
+            if let Some(trace) = trace {
+                trace.said(said(&plan.kind, words), turn.now);
             }
         }
     }

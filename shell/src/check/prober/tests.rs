@@ -2,10 +2,12 @@
 //! them, the clock moves when a test says so, and nothing sleeps.
 
 mod connect;
+mod datagram;
 mod dialogue;
 mod end;
 mod names;
 mod page;
+mod talk;
 mod xfnts;
 
 use std::io::{Read, Write};

@@ -4,6 +4,7 @@ use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 
 use super::super::plan::*;
+use super::super::talk::{BannerPlan, Greets, Talk};
 use super::plan_of;
 
 /// The checks of one service whose table goes on with `text`.
@@ -164,4 +165,112 @@ fn a_ladder_names_checks_by_their_place() {
     let text = "[service.web]\nunit = \"web.service\"\ncheck.port = \"tcp://h:1\"\n\
                 check.page = \"http://h/\"\ncheck.other = \"http://h/\"\nladder = [\"page\", \"port\"]";
     assert_eq!(plan_of(text).services[0].ladder, [1, 0]);
+}
+
+fn talk(text: &str) -> Talk {
+    match &check(text).kind {
+        Kind::Talk(talk) => (**talk).clone(),
+        kind => panic!("{kind:?}"),
+    }
+}
+
+#[test]
+fn kinds_that_speak_a_protocol_have_a_usual_port() {
+    for (kind, port) in [
+        ("dns", 53),
+        ("ftp", 21),
+        ("telnet", 23),
+        ("smtp", 25),
+        ("pop3", 110),
+        ("nntp", 119),
+        ("imap", 143),
+        ("ldap", 389),
+        ("mqtt", 1883),
+        ("postgres", 5432),
+        ("redis", 6379),
+    ] {
+        assert!(Talk::KINDS.contains(&kind));
+        let plan = check(&format!("check.a = \"{kind}://h\""));
+        assert_eq!((plan.kind.word(), targets(&plan)), (kind, vec![format!("h:{port}")]));
+        let bare = check(&format!("check.a = \"{kind}\"\naddress = \"[::1]:9\""));
+        assert_eq!(targets(&bare), ["::1:9"]);
+        assert_eq!(bare.weights, Weights::DEFAULT);
+        let weighed = check(&format!("check.a = {{ url = \"{kind}://h\", weights.answer = 100 }}"));
+        assert_eq!(weighed.heaviest(), Weight::COMPLETE);
+        assert_eq!(weighed.smallest(), Weight::HALF);
+    }
+}
+
+#[test]
+fn kinds_that_speak_a_protocol_have_keys_of_their_own() {
+    let banner = |greets, expect: &[(u16, u16)], ehlo: Option<&str>| {
+        Talk::Banner(BannerPlan { greets, expect: expect.to_vec(), ehlo: ehlo.map(Into::into) })
+    };
+    assert_eq!(talk("check.a = \"smtp://h\""), banner(Greets::Smtp, &[(220, 220)], None));
+    let ehlo = talk("check.a = { url = \"smtp://h\", ehlo = \"a.b\", expect = [\"2xx\", 554] }");
+    assert_eq!(ehlo, banner(Greets::Smtp, &[(200, 299), (554, 554)], Some("a.b")));
+    assert_eq!(
+        talk("check.a = \"nntp://h\""),
+        banner(Greets::Nntp, &[(200, 200), (201, 201)], None)
+    );
+    assert_eq!(talk("check.a = \"ftp://h\""), banner(Greets::Ftp, &[(220, 220)], None));
+    let imap = talk("check.a = { url = \"imap://h\", preauth = true }");
+    assert_eq!(imap, Talk::Imap { preauth: true });
+    let redis = talk("check.a = { url = \"redis://h\", expect = [\"PONG\", \"-NOAUTH\"] }");
+    assert_eq!(redis, Talk::Redis { expect: vec![1, 2] });
+    let mqtt = talk("check.a = { url = \"mqtt://h\", client = \"me\", expect = [0, 5] }");
+    assert_eq!(mqtt, Talk::Mqtt { client: "me".into(), expect: vec![(0, 0), (5, 5)] });
+}
+
+#[test]
+fn directories_and_databases_are_asked_for_what_the_url_names() {
+    let ldap = |base: Option<&str>, code| Talk::Ldap {
+        base: base.map(Into::into),
+        expect: vec![(code, code)],
+    };
+    assert_eq!(talk("check.a = \"ldap://h\""), ldap(None, 0));
+    assert_eq!(talk("check.a = \"ldap://h/dc=a,dc=b\""), ldap(Some("dc=a,dc=b"), 0));
+    assert_eq!(talk("check.a = { url = \"ldap://h\", base = \"\" }"), ldap(Some(""), 0));
+    assert_eq!(talk("check.a = { url = \"ldap://h/\", expect = 48 }"), ldap(Some(""), 48));
+    let asks = |text: &str| match talk(text) {
+        Talk::Postgres(plan) => [plan.user, plan.database, plan.query].map(String::from),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(asks("check.a = \"postgres://h\""), ["postgres", "postgres", "SELECT 1"]);
+    assert_eq!(asks("check.a = \"postgres://me@h:1/d\""), ["me", "d", "SELECT 1"]);
+    assert_eq!(asks("check.a = \"postgres://me@h/\""), ["me", "postgres", "SELECT 1"]);
+    let written = asks(
+        "check.a = { url = \"postgres://h\", user = \"u\", database = \"d\", query = \"\", \
+         expect = [\"53300\"] }",
+    );
+    assert_eq!(written, ["u", "d", ""]);
+}
+
+#[test]
+fn name_servers_are_asked_for_a_name_of_a_type() {
+    let dns = |text: &str| match talk(text) {
+        Talk::Dns(plan) => plan,
+        other => panic!("{other:?}"),
+    };
+    let root = dns("check.a = \"dns://h\"");
+    assert_eq!((&*root.question, &*root.expect), (&b"\0\0\x06\0\x01"[..], &[(0, 0)][..]));
+    assert!(!root.tcp);
+    let name = dns("check.a = \"dns://h/www.example.org.\"");
+    assert_eq!(&*name.question, b"\x03www\x07example\x03org\0\0\x01\0\x01");
+    assert_eq!(dns("check.a = { url = \"dns://h\", name = \".\" }").question, root.question);
+    let full =
+        dns("check.a = { url = \"dns://h\", name = \"a\", type = \"mx\", transport = \"tcp\", \
+         expect = [\"NOERROR\", \"nxdomain\"] }");
+    assert_eq!((&*full.question, full.tcp), (&b"\x01a\0\0\x0f\0\x01"[..], true));
+    assert_eq!(full.expect, [(0, 0), (3, 3)]);
+    let longest = format!("{0}.{0}.{0}.{1}", "a".repeat(63), "b".repeat(61));
+    assert_eq!(dns(&format!("check.a = \"dns://h/{longest}\"")).question.len(), 255 + 4);
+}
+
+#[test]
+fn a_datagram_is_a_byte_unless_it_is_said() {
+    let plain = Talk::Udp { send: [0].into(), expect: None };
+    assert_eq!(talk("check.a = \"udp://h:9\""), plain);
+    let both = talk("check.a = { url = \"udp://h:9\", send = \"a\", expect = \"b\" }");
+    assert_eq!(both, Talk::Udp { send: b"a".as_slice().into(), expect: Some((*b"b").into()) });
 }

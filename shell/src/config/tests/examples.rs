@@ -62,7 +62,7 @@ fn pythons_reader_reads_the_examples_and_presets() {
     };
     match python("import tomllib") {
         Ok(there) if there.status.success() => {}
-        _ => return println!("skipped: there is no python3 with tomllib here"),
+        _ => return println!("skipped: pythons_reader: python3: none with tomllib here"),
     }
     let read = "import sys, tomllib\nfor name in sys.argv[1:]: tomllib.load(open(name, 'rb'))";
     let output = python(read).expect("it ran before");
@@ -83,10 +83,12 @@ fn ten_thousand_services_are_read_in_a_moment() {
         )
     };
     let text: String = (0..10_000).map(service).collect();
-    let started = std::time::Instant::now();
+    // The time of this thread alone: what else the machine does is nobody's fault here.
+    let clock = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).tv_sec;
+    let started = clock();
     assert_eq!(plan_of(&text).services.len(), 10_000);
-    let took = started.elapsed();
-    assert!(took.as_secs() < 20, "took {took:?}; unoptimised it takes about one second");
+    let took = clock() - started;
+    assert!(took < 20, "took {took} s; unoptimised it takes about one");
 }
 
 /// INTERFACES 3.8, but for the line that says what goes on.

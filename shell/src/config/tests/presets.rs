@@ -2,6 +2,7 @@
 
 use super::super::plan::*;
 use super::super::preset::{list, text};
+use super::super::talk::{Talk, codes};
 use super::{check, load_str, plan_of};
 
 fn checks(text: &str) -> Vec<CheckPlan> {
@@ -16,7 +17,7 @@ fn checks(text: &str) -> Vec<CheckPlan> {
 fn every_preset_can_be_pasted_where_it_is_used() {
     for (name, purpose) in list() {
         let text = text(name).expect("a preset that is listed has a text");
-        let has_address = text.contains("\naddress = ");
+        let has_address = text.contains("address = \"");
         let address = if has_address { "" } else { "address = \"127.0.0.1\"\n" };
         let service = format!("[service.s]\nunit = \"s.service\"\n{address}");
         let used = format!("{service}preset = \"{name}\"\n");
@@ -32,7 +33,8 @@ fn every_preset_can_be_pasted_where_it_is_used() {
 fn a_preset_is_without_warnings_once_it_knows_whom_to_watch() {
     for run in ["unit = \"s.service\"", "start = [\"/bin/s\"]"] {
         for (name, _) in list() {
-            let address = if name == "xfnts" { "address = \"127.0.0.1\"\n" } else { "" };
+            let address =
+                if ["xfnts", "named"].contains(&name) { "address = \"127.0.0.1\"\n" } else { "" };
             let text = format!(
                 "[giveover]\ncommand = [\"/bin/x\"]\n\
                  [service.s]\npreset = \"{name}\"\n{run}\n{address}"
@@ -48,14 +50,13 @@ fn what_is_written_goes_before_the_preset_key_by_key() {
     let [ping] = &checks("preset = \"redis\"\ncheck.ping.expect = \"-NOAUTH\"\n")[..] else {
         panic!("one check")
     };
-    let Kind::Tcp { send, expect } = &ping.kind else { panic!("a tcp check") };
-    assert_eq!(send.as_deref(), Some(&b"PING\r\n"[..]));
-    assert_eq!(expect.as_deref(), Some(&b"-NOAUTH"[..]));
+    let noauth = codes::code_of(&codes::REDIS, b"NOAUTH");
+    assert_eq!(ping.kind, Kind::Talk(Box::new(Talk::Redis { expect: vec![noauth] })));
     assert_eq!(ping.targets[0].port, 6379);
     let other = checks("preset = \"redis\"\nnetwork_resources_used = [\"h\"]\nport_list = [1]\n");
     assert_eq!(other[0].targets[0].port, 1);
-    let moved = checks("preset = \"redis\"\ncheck.ping.url = \"tcp://h:2\"\n");
-    assert!(matches!(&moved[0].kind, Kind::Tcp { expect: Some(_), .. }));
+    let moved = checks("preset = \"redis\"\ncheck.ping.url = \"redis://h:2\"\n");
+    assert_eq!(moved[0].kind.word(), "redis");
     assert_eq!(moved[0].targets[0].port, 2);
 }
 

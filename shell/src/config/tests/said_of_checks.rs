@@ -23,7 +23,7 @@ check.k = "ready"
         r#"
 giveover.toml:3:11: error: check.a: `127.0.0.1:80` does not say what kind of check it is
   3 | check.a = "127.0.0.1:80"
-    |           ^^^^^^^^^^^^^^ KIND://HOST:PORT; kinds are tcp, http, command, process and xfnts
+    |           ^^^^^^^^^^^^^^ KIND://HOST:PORT; kinds are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
 giveover.toml:4:11: error: check.b: no kind of check is called `htp`
   4 | check.b = "htp://127.0.0.1"
     |           ^^^^^^^^^^^^^^^^^ did you mean `http`?
@@ -53,7 +53,7 @@ giveover.toml:12:11: error: check.j: `$NODE` stands for members of groups and po
      |           ^^^^^^^^^^^^^^^ these are not in this version: write the host
 giveover.toml:13:11: error: check.k: no kind of check is called `ready`
   13 | check.k = "ready"
-     |           ^^^^^^^ kinds are tcp, http, command, process and xfnts
+     |           ^^^^^^^ kinds are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
 11 errors
 "#,
     );
@@ -67,27 +67,27 @@ fn kinds_of_later_versions_are_refused_by_name() {
 unit = "nginx.service"
 check.a = "https://www.example.org/"
 check.b = "ping://10.0.0.1"
-check.c = { kind = "redis", address = "h:6379" }
-check.d = { url = "postgres://giveover@/postgres", every = "5sec" }
+check.c = { kind = "agent", address = "h:6379" }
+check.d = { url = "listener://giveover@/postgres", every = "5sec" }
 check.e = "path:///var/lib"
 "#,
         r#"
-giveover.toml:3:11: error: check.a: `https` checks are not in this version: kinds here are tcp, http, command, process and xfnts
+giveover.toml:3:11: error: check.a: `https` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   3 | check.a = "https://www.example.org/"
     |           ^^^^^^^^^^^^^^^^^^^^^^^^^^ without TLS: a command such as curl asks for you
-giveover.toml:4:11: error: check.b: `ping` checks are not in this version: kinds here are tcp, http, command, process and xfnts
+giveover.toml:4:11: error: check.b: `ping` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   4 | check.b = "ping://10.0.0.1"
     |           ^^^^^^^^^^^^^^^^^ a command can ask it
-giveover.toml:5:20: error: kind: `redis` checks are not in this version: kinds here are tcp, http, command, process and xfnts
-  5 | check.c = { kind = "redis", address = "h:6379" }
-    |                    ^^^^^^^ `tcp` with `send` and `expect` can ask it
-giveover.toml:6:19: error: url: `postgres` checks are not in this version: kinds here are tcp, http, command, process and xfnts
-  6 | check.d = { url = "postgres://giveover@/postgres", every = "5sec" }
+giveover.toml:5:20: error: kind: `agent` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
+  5 | check.c = { kind = "agent", address = "h:6379" }
+    |                    ^^^^^^^ a command can ask it
+giveover.toml:6:19: error: url: `listener` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
+  6 | check.d = { url = "listener://giveover@/postgres", every = "5sec" }
     |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a command can look at it
 giveover.toml:6:60: error: every: `sec` is no unit here; ms, s, m, h and d are
-  6 | check.d = { url = "postgres://giveover@/postgres", every = "5sec" }
+  6 | check.d = { url = "listener://giveover@/postgres", every = "5sec" }
     |                                                            ^^^^^^
-giveover.toml:7:11: error: check.e: `path` checks are not in this version: kinds here are tcp, http, command, process and xfnts
+giveover.toml:7:11: error: check.e: `path` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   7 | check.e = "path:///var/lib"
     |           ^^^^^^^^^^^^^^^^^ a command can look at it
 6 errors
@@ -324,6 +324,97 @@ giveover.toml:3:47: error: `weight` means nothing beside this `exit`
   3 | check.a = { command = ["a"], exit = "plugin", weight = 50 }
     |                                               ^^^^^^ the command's exit says what it weighs
 1 error
+"#,
+    );
+}
+
+#[test]
+fn what_the_protocols_do_not_have_is_said() {
+    check(
+        r#"
+[service.s]
+unit = "s.service"
+check.a = { url = "smtp://h", ehol = "x" }
+check.b = { url = "smtp://h", ehlo = "a b" }
+check.c = { url = "pop3://h", expect = 200 }
+check.d = { url = "redis://h", expect = ["NOAUHT"] }
+check.e = { url = "mqtt://h", expect = [6] }
+check.f = { url = "postgres://me@h/d", user = "you", expect = ["5330"] }
+check.g = { url = "ldap://h", expect = [] }
+check.h = "smpt://h"
+check.i = "ldap://h/dc=a/x"
+check.j = "postgres://u:secret@h"
+check.k = { url = "imap://h", weights = { close = 50 } }
+check.l = { url = "dns://h", name = "a..b", type = "AAAAA", expect = "NXDOMAN" }
+check.m = { url = "dns://h/a b", transport = "tls" }
+check.n = "udp://h"
+check.o = { url = "udp://h:1", send = "", expect = "", weights = { read = 50 } }
+"#,
+        r#"
+giveover.toml:3:31: error: unknown key `ehol` in service.s.check.a
+  3 | check.a = { url = "smtp://h", ehol = "x" }
+    |                               ^^^^ did you mean `ehlo`?
+giveover.toml:4:38: error: ehlo: a host's name or [ADDRESS] is wanted
+  4 | check.b = { url = "smtp://h", ehlo = "a b" }
+    |                                      ^^^^^
+giveover.toml:5:31: error: unknown key `expect` in service.s.check.c
+  5 | check.c = { url = "pop3://h", expect = 200 }
+    |                               ^^^^^^ only checks of kind tcp, http, smtp, ftp, nntp, ldap, redis, mqtt, postgres, dns and udp have it
+giveover.toml:6:42: error: expect: no answer is called `NOAUHT`
+  6 | check.d = { url = "redis://h", expect = ["NOAUHT"] }
+    |                                          ^^^^^^^^ did you mean `NOAUTH`?
+giveover.toml:7:41: error: expect: must be 0 to 5
+  7 | check.e = { url = "mqtt://h", expect = [6] }
+    |                                         ^
+giveover.toml:8:40: error: user: the URL has one already
+  8 | check.f = { url = "postgres://me@h/d", user = "you", expect = ["5330"] }
+    |                                        ^^^^ leave one of them out
+giveover.toml:8:64: error: expect: an SQLSTATE is five digits or capitals
+  8 | check.f = { url = "postgres://me@h/d", user = "you", expect = ["5330"] }
+    |                                                                ^^^^^^ as in "53300"
+giveover.toml:9:40: error: expect: an empty list expects nothing
+  9 | check.g = { url = "ldap://h", expect = [] }
+    |                                        ^^
+giveover.toml:10:11: error: check.h: no kind of check is called `smpt`
+  10 | check.h = "smpt://h"
+     |           ^^^^^^^^^^ did you mean `smtp`?
+giveover.toml:11:11: error: check.i: an ldap target has a plain name for its path
+  11 | check.i = "ldap://h/dc=a/x"
+     |           ^^^^^^^^^^^^^^^^^ write it as `base` of the check
+giveover.toml:12:11: error: check.j: a password has no place in a target
+  12 | check.j = "postgres://u:secret@h"
+     |           ^^^^^^^^^^^^^^^^^^^^^^^ leave it out
+giveover.toml:13:43: error: weights: an imap check has no phase `close`
+  13 | check.k = { url = "imap://h", weights = { close = 50 } }
+     |                                           ^^^^^ its phases are resolve, connect, send, read and answer
+giveover.toml:14:37: error: name: `a..b` is no name of a domain
+  14 | check.l = { url = "dns://h", name = "a..b", type = "AAAAA", expect = "NXDOMAN" }
+     |                                     ^^^^^^ labels of 1 to 63 characters, 255 in all
+giveover.toml:14:52: error: type: nothing is called `AAAAA`
+  14 | check.l = { url = "dns://h", name = "a..b", type = "AAAAA", expect = "NXDOMAN" }
+     |                                                    ^^^^^^^ did you mean `AAAA`?
+giveover.toml:14:70: error: expect: nothing is called `NXDOMAN`
+  14 | check.l = { url = "dns://h", name = "a..b", type = "AAAAA", expect = "NXDOMAN" }
+     |                                                                      ^^^^^^^^^ did you mean `NXDOMAIN`?
+giveover.toml:15:19: error: name: `a b` is no name of a domain
+  15 | check.m = { url = "dns://h/a b", transport = "tls" }
+     |                   ^^^^^^^^^^^^^ labels of 1 to 63 characters, 255 in all
+giveover.toml:15:46: error: transport: must be "udp" or "tcp"
+  15 | check.m = { url = "dns://h/a b", transport = "tls" }
+     |                                              ^^^^^
+giveover.toml:16:11: error: check.n: the port is missing
+  16 | check.n = "udp://h"
+     |           ^^^^^^^^^ udp has no usual port: HOST:PORT
+giveover.toml:17:39: error: send: must not be empty
+  17 | check.o = { url = "udp://h:1", send = "", expect = "", weights = { read = 50 } }
+     |                                       ^^
+giveover.toml:17:52: error: expect: must not be empty
+  17 | check.o = { url = "udp://h:1", send = "", expect = "", weights = { read = 50 } }
+     |                                                    ^^
+giveover.toml:17:68: error: weights: a udp check has no phase `read`
+  17 | check.o = { url = "udp://h:1", send = "", expect = "", weights = { read = 50 } }
+     |                                                                    ^^^^ its phases are resolve, connect, send and answer
+21 errors
 "#,
     );
 }

@@ -71,7 +71,7 @@ giveover.toml:14:1: error: unknown key `exec` in service.web
      | ^^^^ did you mean `start`?
 giveover.toml:15:35: error: unknown key `send` in service.web.check.page
   15 | check.page = { url = "http://h/", send = "x" }
-     |                                   ^^^^ only checks of kind tcp have it
+     |                                   ^^^^ only checks of kind tcp and udp have it
 giveover.toml:16:46: error: unknown key `colour` in service.web.check.sql
   16 | check.sql = { kind = "tcp", address = "h:1", colour = "red", weights = { conect = 50, exit = 3 } }
      |                                              ^^^^^^ keys here are url, kind, address, timeout, weight, weights, every, observe, send and expect

@@ -122,6 +122,33 @@ giveover.toml:11:8: error: user: must not be empty
     );
 }
 
+/// Another signal in their place would be worse than none.
+#[test]
+fn real_time_signals_are_refused() {
+    check(
+        r#"
+[service.a]
+start = ["a"]
+stop = 34
+[service.b]
+start = ["a"]
+stop = "SIGRTMIN+3"
+[service.c]
+start = ["a"]
+stop = 31
+"#,
+        r#"
+giveover.toml:3:8: error: stop: real-time signals cannot be sent
+  3 | stop = 34
+    |        ^^ another signal, or a command that sends it
+giveover.toml:6:8: error: stop: real-time signals cannot be sent
+  6 | stop = "SIGRTMIN+3"
+    |        ^^^^^^^^^^^^ another signal, or a command that sends it
+2 errors
+"#,
+    );
+}
+
 #[test]
 fn needs_in_a_circle_name_the_circle() {
     check(
@@ -307,7 +334,7 @@ giveover.toml:3:10: error: preset: none is called `xfnt`
     |          ^^^^^^ did you mean `xfnts`?
 giveover.toml:6:10: error: preset: none is called `../etc/passwd`
   6 | preset = "../etc/passwd"
-    |          ^^^^^^^^^^^^^^^ there are nginx, redis and xfnts
+    |          ^^^^^^^^^^^^^^^ there are bind, dovecot, inn2, mosquitto, named, nginx, postfix, redis, slapd, vsftpd and xfnts
 giveover.toml:9:10: error: preset: a text in quotes is wanted, this is a number
   9 | preset = 3
     |          ^
@@ -326,7 +353,7 @@ trusted = ["ping://10.0.0.254", "tcp://10.0.0.53", "process", "tcp://10.0.0.53:5
 command = ["deploy", "@ops", "@", "a b"]
 "#,
         r#"
-giveover.toml:2:12: error: trusted: `ping` checks are not in this version: kinds here are tcp, http, command, process and xfnts
+giveover.toml:2:12: error: trusted: `ping` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   2 | trusted = ["ping://10.0.0.254", "tcp://10.0.0.53", "process", "tcp://10.0.0.53:53"]
     |            ^^^^^^^^^^^^^^^^^^^ a command can ask it
 giveover.toml:2:33: error: trusted: the port is missing

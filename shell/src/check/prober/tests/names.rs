@@ -12,6 +12,9 @@ fn an_address_that_refuses_costs_no_time() {
     assert!(turns.is_clean());
     turns.start(&plan); // from what is known by now
     assert_eq!(turns.answer().result, ProbeResult::Healthy);
+    let chosen = turns.prober.chosen("127.0.0.2+127.0.0.3+127.0.0.1");
+    assert_eq!(chosen, Some((IpAddr::from([127, 0, 0, 1]), 3)), "it can be shown");
+    assert_eq!(turns.prober.chosen("another"), None);
 }
 
 #[test]

@@ -48,8 +48,12 @@ fn socket(room: &Path) -> PathBuf {
 
 /// The configuration for `load`. Everything the daemon is told stands in this one function.
 fn config(load: &Load, exe: &Path) -> String {
-    // The restart figure kills more services than an hour's default budget has actions.
-    let mut text = String::from("[host]\nactions = { count = 9999, per = \"1h\" }\n\n");
+    let mut text = String::new();
+    if matches!(load, Load::Keep { .. }) {
+        // The restart figure kills more services than an hour's default budget has actions. The
+        // others do with the default: a budget remembers as many instants as it has actions.
+        text.push_str("[host]\nactions = { count = 9999, per = \"1h\" }\n\n");
+    }
     let interval = match load {
         Load::Probes { pace: Pace::Saturated, .. } => "1ms",
         Load::Idle { .. } => "1h",

@@ -8,7 +8,12 @@ use giveover_tests::{giveover, processes_with, text_of};
 /// death past the budget gives over.
 #[test]
 fn the_demo_tells_its_story_and_leaves_nothing_behind() {
-    let output = Command::new(giveover()).args(["run", "--demo"]).output().expect("giveover runs");
+    let room = tempfile::tempdir().expect("a directory"); // others may run demos of their own
+    let output = Command::new(giveover())
+        .args(["run", "--demo"])
+        .env("TMPDIR", room.path())
+        .output()
+        .expect("giveover runs");
     let text = text_of(&output);
     assert!(output.status.success(), "{}\n{text}", output.status);
     let story = [
@@ -28,11 +33,9 @@ fn the_demo_tells_its_story_and_leaves_nothing_behind() {
         let place = rest.find(step).unwrap_or_else(|| panic!("no {step:?} after the rest\n{text}"));
         rest = &rest[place + step.len()..];
     }
-    assert_eq!(processes_with("demo-service"), Vec::<u32>::new(), "its service is gone");
-    let left = std::fs::read_dir(std::env::temp_dir()).expect("a directory").flatten();
-    let left: Vec<_> = left
-        .map(|entry| entry.file_name())
-        .filter(|name| name.to_string_lossy().starts_with("giveover-demo-"))
-        .collect();
+    let marker = room.path().display().to_string();
+    assert_eq!(processes_with(&marker), Vec::<u32>::new(), "its service is gone");
+    let left = std::fs::read_dir(room.path()).expect("a directory").flatten();
+    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
     assert!(left.is_empty(), "{left:?}");
 }

@@ -1,0 +1,153 @@
+//! The board's end of the line: hellos, challenges, and what of the host is to be believed.
+
+use super::cobs::Raw;
+use super::connection::{Connection, LinkCounters, Refused, Speaker, payload, write};
+use super::tag::{Key, KeyId};
+use super::v1::{FromBoard, ToBoard};
+use super::{MAX_PAYLOAD, TAGGED};
+
+/// A frame from the host, and how far it can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// The frame.
+    pub frame: ToBoard,
+    /// Its counter, for [`FromBoard::Answer`]; zero if it had no tag.
+    pub counter: u32,
+    /// It is the first of a new connection.
+    pub fresh: bool,
+}
+
+/// The board's end of the line.
+#[derive(Clone, Debug)]
+pub struct BoardEnd {
+    key: Option<Key>,
+    device: u64,
+    current: Option<Connection>,
+    /// After a hello, until its first authentic frame.
+    next: Option<Connection>,
+    challenges: u32,
+    counters: LinkCounters,
+}
+
+impl BoardEnd {
+    /// An end without a connection. Without a key nothing is ever authentic.
+    #[must_use]
+    pub const fn new(key: Option<Key>, device: u64) -> Self {
+        let counters = LinkCounters::NONE;
+        Self { key, device, current: None, next: None, challenges: 0, counters }
+    }
+
+    /// Another key; ends every connection.
+    pub fn set_key(&mut self, key: Key) {
+        self.key = Some(key);
+        self.current = None;
+        self.next = None;
+    }
+
+    /// What may be shown of the key.
+    #[must_use]
+    pub fn key_id(&self) -> Option<KeyId> {
+        self.key.as_ref().map(Key::id)
+    }
+
+    /// Whether a host has proven itself.
+    #[must_use]
+    pub const fn is_connected(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// Opens a frame. What changes state is returned only if it is authentic and new; the rest
+    /// is marked by a counter of zero if it is not.
+    ///
+    /// # Errors
+    /// [`Refused`]; counted, and nothing has changed.
+    pub fn open(&mut self, raw: &Raw<'_>) -> Result<Opened, Refused> {
+        self.counters.frames = self.counters.frames.saturating_add(1);
+        let opened = self.judge(raw);
+        if let Err(refused) = opened {
+            self.counters.count(refused);
+        }
+        opened
+    }
+
+    fn judge(&mut self, raw: &Raw<'_>) -> Result<Opened, Refused> {
+        let kind = raw.kind & !TAGGED;
+        let unknown = Refused::Unknown { kind };
+        if raw.kind & TAGGED == 0 {
+            let frame = ToBoard::take(kind, raw.body).ok_or(unknown)?;
+            let opened = Opened { frame, counter: 0, fresh: false };
+            return if frame.goes_untagged() { Ok(opened) } else { Err(Refused::Untagged) };
+        }
+        let (fresh, (payload, counter)) = self.authenticate(raw)?;
+        let frame = ToBoard::take(kind, payload).ok_or(unknown)?;
+        match frame {
+            // Tagged, these two would tell a connection what only the line may say.
+            ToBoard::Hello { .. } | ToBoard::Pair(_) => Err(unknown),
+            _ => Ok(Opened { frame, counter, fresh }),
+        }
+    }
+
+    fn authenticate<'a>(&mut self, raw: &Raw<'a>) -> Result<(bool, (&'a [u8], u32)), Refused> {
+        let opened = match &mut self.current {
+            Some(connection) => connection.open(Speaker::Host, raw.kind, raw.body),
+            None => Err(Refused::Tag),
+        };
+        if opened != Err(Refused::Tag) {
+            return opened.map(|opened| (false, opened));
+        }
+        let Some(connection) = &mut self.next else { return Err(Refused::Tag) };
+        let opened = connection.open(Speaker::Host, raw.kind, raw.body)?;
+        self.current = self.next.take();
+        self.challenges = 0;
+        Ok((true, opened))
+    }
+
+    /// Writes the answer to a hello of `host`'s nonce into `out`; `nonce` is the board's own.
+    /// The connection under way goes on until the new one has proven itself.
+    pub fn answer_hello(&mut self, host: u64, nonce: u64, out: &mut [u8]) -> Option<usize> {
+        let mut next = self.key.map(|key| Connection::new(&key, host, nonce, self.device));
+        let challenge = FromBoard::Challenge {
+            device: self.device,
+            nonce,
+            key: self.key_id(),
+            challenge: next.as_ref().map_or(0, |next| next.challenge(0)),
+        };
+        let mut buffer = [0; MAX_PAYLOAD];
+        let payload = payload(&mut buffer, |put| challenge.put(put))?;
+        let seal = next.as_mut().map(|next| (next, Speaker::Board));
+        let written = write(seal, challenge.kind(), payload, out);
+        self.next = next;
+        written
+    }
+
+    /// What the next feed must answer.
+    #[must_use]
+    pub fn challenge(&self) -> u32 {
+        self.current.as_ref().map_or(0, |current| current.challenge(self.challenges))
+    }
+
+    /// Whether `answer` answers the newest challenge. If so there is a new one; if not the old
+    /// one stays, so that a status tells it again.
+    pub fn answers(&mut self, answer: u32) -> bool {
+        let right = self.current.is_some() && answer == self.challenge();
+        if right {
+            self.challenges = self.challenges.wrapping_add(1);
+        }
+        right
+    }
+
+    /// Writes `frame` into `out` ([`super::MAX_ENCODED`] is enough), sealed where there is a
+    /// connection. `None` if it does not fit, or the connection has used up its counters.
+    pub fn seal(&mut self, frame: &FromBoard, out: &mut [u8]) -> Option<usize> {
+        let mut buffer = [0; MAX_PAYLOAD];
+        let payload = payload(&mut buffer, |put| frame.put(put))?;
+        let seal = self.current.as_mut().map(|current| (current, Speaker::Board));
+        write(seal, frame.kind(), payload, out)
+    }
+
+    /// What was seen of the line; `garbage` is the decoder's to add.
+    #[must_use]
+    pub const fn counters(&self) -> LinkCounters {
+        self.counters
+    }
+}

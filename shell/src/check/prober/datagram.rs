@@ -1,0 +1,188 @@
+//! Probes by datagram: asked again and again until something comes, or the time is up.
+//!
+//! The socket is connected, so the kernel takes datagrams from nobody else, and asks for extended
+//! errors: without them an unreachable host and a neighbour that answers no ARP stay unheard.
+//! Who reports that a port is closed does so about once a second, whoever asks; so one silence
+//! is no proof of health, and a probe that would take silence for it sends several datagrams.
+
+use std::net::SocketAddr;
+
+use giveover_core::failure::Phase;
+use giveover_core::time::{Instant, Span};
+use mio::Interest;
+use rustix::io::Errno;
+
+use super::slab::Key;
+use super::{BUFFER, Prober, Slot, Stage, Turn};
+use crate::check::dialogue::dns;
+use crate::check::needle::Search;
+use crate::check::outcome::{Outcome, code, is_our_lack};
+use crate::check::socket::{Close, Socket};
+use crate::check::trace::said;
+use crate::config::plan::{CheckPlan, Kind};
+use crate::config::talk::Talk;
+
+/// How long silence has to last, if there is that much time, to be taken for health: that a
+/// neighbour answers no ARP is known after 3.06 s.
+const SILENCE: Span = Span::from_secs(4);
+/// Between datagrams into a silence that may be healthy: closed ports are reported once a second.
+const APART: Span = Span::from_millis(1100);
+/// How often a query is sent in all.
+const TRIES: u32 = 3;
+
+/// What was asked by datagram.
+pub(super) struct Asking {
+    /// The number of the query.
+    id: u16,
+    /// Something came, but no answer to it.
+    strange: bool,
+}
+
+/// What this kind of check says in datagrams, if it does.
+pub(super) fn by_datagram(kind: &Kind) -> Option<&Talk> {
+    match kind {
+        Kind::Talk(talk) if talk.is_datagram() => Some(talk),
+        _ => None,
+    }
+}
+
+impl Prober {
+    /// Asks `address` by datagram.
+    pub(super) fn ask(
+        &mut self,
+        turn: &mut Turn<'_>,
+        plan: &CheckPlan,
+        key: Key,
+        address: SocketAddr,
+    ) {
+        // Nothing was sent yet: whatever the kernel says now, it says of us.
+        let socket = match Socket::datagram(address) {
+            Ok(socket) => socket,
+            Err(errno) => {
+                let outcome = Outcome::Lacking { phase: Phase::Connect, code: code(errno) };
+                return self.finish(turn, key, outcome, Close::Orderly);
+            }
+        };
+        let id = self.draw();
+        let Some(probe) = self.probe_mut(key) else { return };
+        probe.socket = Some(socket);
+        probe.stage = Stage::Asking(Asking { id, strange: false });
+        self.note(turn, Phase::Connect, || address.to_string());
+        if self.watch(turn, key, Interest::READABLE) {
+            self.send_datagram(turn, plan, key);
+        }
+    }
+
+    /// Something came for a probe by datagram.
+    pub(super) fn datagram_ready(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
+        let Some(talk) = by_datagram(&plan.kind) else { return self.void(turn, key) };
+        loop {
+            let Self { slots, buffer, trace, .. } = self;
+            let Some(Slot::Probe(probe)) = slots.get_mut(key) else { return };
+            if turn.now >= silent_until(plan, talk, probe.started, probe.deadline) {
+                return self.silent(turn, plan, key);
+            }
+            let (Stage::Asking(asking), Some(socket)) = (&mut probe.stage, &probe.socket) else {
+                return;
+            };
+            buffer.resize(BUFFER, 0);
+            let bytes = match socket.receive(buffer) {
+                Ok(length) => &buffer[..length],
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => return,
+                // Somebody on the way, or the host itself, says that nobody is there.
+                Err(errno) => {
+                    let outcome = Outcome::failed(Phase::Connect, errno);
+                    return self.finish(turn, key, outcome, Close::Orderly);
+                }
+            };
+            if let Some(trace) = trace {
+                trace.heard(&plan.kind, bytes);
+            }
+            match judge(talk, asking.id, bytes) {
+                Some(outcome) => return self.finish(turn, key, outcome, Close::Orderly),
+                None => asking.strange = true,
+            }
+        }
+    }
+
+    /// Nothing came up to the limit: once more, or the time is up.
+    pub(super) fn silent(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
+        let Some(talk) = by_datagram(&plan.kind) else { return self.void(turn, key) };
+        let Some(probe) = self.probe_mut(key) else { return };
+        let Stage::Asking(asking) = &probe.stage else { return };
+        if turn.now < silent_until(plan, talk, probe.started, probe.deadline) {
+            return self.send_datagram(turn, plan, key);
+        }
+        // A report may have come while we slept past the limit.
+        let report = probe.socket.as_ref().and_then(Socket::error);
+        let outcome = match asking.strange {
+            _ if report.is_some() => Outcome::failed(Phase::Connect, report.unwrap_or(Errno::IO)),
+            _ if talk.needs_no_answer() => Outcome::Healthy { shown: 0 },
+            true => Outcome::wrong(0),
+            false => Outcome::late(Phase::Silence),
+        };
+        self.finish(turn, key, outcome, Close::Orderly);
+    }
+
+    fn send_datagram(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
+        let Self { slots, request, trace, .. } = self;
+        let Some(Slot::Probe(probe)) = slots.get_mut(key) else { return };
+        let (Stage::Asking(asking), Some(socket)) = (&probe.stage, &probe.socket) else { return };
+        let Some(talk) = by_datagram(&plan.kind) else { return self.void(turn, key) };
+        request.clear();
+        match talk {
+            Talk::Dns(plan) => dns::query(plan, asking.id, request),
+            Talk::Udp { send, .. } => request.extend_from_slice(send),
+            _ => {}
+        }
+        let until = silent_until(plan, talk, probe.started, probe.deadline);
+        let next = turn.now.after(apart(plan, talk)).min(until);
+        match socket.send(request) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) if is_our_lack(errno) => {
+                let outcome = Outcome::Lacking { phase: Phase::Send, code: code(errno) };
+                return self.finish(turn, key, outcome, Close::Orderly);
+            }
+            // The answer to an earlier datagram.
+            Err(errno) => {
+                let outcome = Outcome::failed(Phase::Connect, errno);
+                return self.finish(turn, key, outcome, Close::Orderly);
+            }
+        }
+        if let Some(trace) = trace {
+            trace.said(said(&plan.kind, request), turn.now);
+        }
+        self.wait(turn, key, next);
+    }
+}
+
+/// When silence is a verdict.
+fn silent_until(plan: &CheckPlan, talk: &Talk, started: Instant, deadline: Instant) -> Instant {
+    let whole = started.after(plan.timeout.min(SILENCE));
+    if talk.needs_no_answer() { whole.min(deadline) } else { deadline }
+}
+
+/// How long to wait before the next datagram.
+fn apart(plan: &CheckPlan, talk: &Talk) -> Span {
+    if talk.needs_no_answer() {
+        return APART;
+    }
+    Span::from_millis(plan.timeout.as_millis().div_ceil(TRIES).max(1))
+}
+
+/// What a datagram is worth; nothing if it answers something else.
+fn judge(talk: &Talk, id: u16, bytes: &[u8]) -> Option<Outcome> {
+    match talk {
+        Talk::Dns(plan) => {
+            let code = dns::answered(plan, id, bytes)?;
+            let right = plan.expect.iter().any(|(first, last)| (*first..=*last).contains(&code));
+            Some(if right { Outcome::Healthy { shown: code } } else { Outcome::wrong(code) })
+        }
+        Talk::Udp { expect: Some(expect), .. } => {
+            let found = Search::default().over(expect, bytes);
+            Some(if found { Outcome::Healthy { shown: 0 } } else { Outcome::wrong(0) })
+        }
+        _ => Some(Outcome::Healthy { shown: 0 }),
+    }
+}

@@ -1,0 +1,199 @@
+//! Checks that speak a protocol of which a few bytes tell: mail, news, files, directories,
+//! brokers, databases. What is asked, what is healthy, and what the numbers mean.
+
+pub mod codes;
+mod keys;
+mod read;
+
+use serde::{Deserialize, Serialize};
+
+pub(super) use keys::{TABLES, of_kind};
+pub(super) use read::read;
+
+/// Inclusive ranges of an answer's codes.
+pub type Codes = Vec<(u16, u16)>;
+
+/// What a check says and what it wants to hear.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Talk {
+    /// A greeting with a number: SMTP, FTP, NNTP.
+    Banner(BannerPlan),
+    /// A greeting that begins `+OK`.
+    Pop3,
+    /// A greeting that begins `* OK`.
+    Imap {
+        /// `* PREAUTH` is as good.
+        preauth: bool,
+    },
+    /// `IAC DO` among what the server begins with.
+    Telnet,
+    /// `PING`.
+    Redis {
+        /// What is healthy, by [`codes::REDIS`].
+        expect: Vec<u16>,
+    },
+    /// `CONNECT`.
+    Mqtt {
+        /// Our client identifier; empty: the broker gives us one.
+        client: Box<str>,
+        /// Return codes that are healthy.
+        expect: Codes,
+    },
+    /// Start-up and a query.
+    Postgres(PostgresPlan),
+    /// Anonymous bind, and a search if there is a base.
+    Ldap {
+        /// Where a search that always matches begins; none is made without.
+        base: Option<Box<str>>,
+        /// Result codes that are healthy.
+        expect: Codes,
+    },
+    /// A query.
+    Dns(DnsPlan),
+    /// A datagram, which nothing needs to answer.
+    Udp {
+        /// What it holds.
+        send: Box<[u8]>,
+        /// Must appear in the answer; none is waited for without.
+        expect: Option<Box<[u8]>>,
+    },
+}
+
+/// Whose greeting it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Greets {
+    /// SMTP: 220.
+    Smtp,
+    /// FTP: 220.
+    Ftp,
+    /// NNTP: 200 or 201.
+    Nntp,
+}
+
+/// What is wanted of a server that greets with a number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BannerPlan {
+    /// Whose protocol.
+    pub greets: Greets,
+    /// Numbers that are healthy.
+    pub expect: Codes,
+    /// SMTP: the name we say EHLO with, to be answered by 250.
+    pub ehlo: Option<Box<str>>,
+}
+
+/// Whom and what to ask of PostgreSQL.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PostgresPlan {
+    /// The role.
+    pub user: Box<str>,
+    /// The database.
+    pub database: Box<str>,
+    /// What is run once the server lets us in; empty: nothing.
+    pub query: Box<str>,
+    /// SQLSTATEs that are healthy too.
+    pub expect: Vec<[u8; 5]>,
+}
+
+/// What is asked of a name server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DnsPlan {
+    /// What is asked, as it stands in a query: the name, its type, the class IN.
+    pub question: Box<[u8]>,
+    /// Response codes that are healthy.
+    pub expect: Codes,
+    /// On a connection instead of by datagram.
+    pub tcp: bool,
+}
+
+impl Talk {
+    /// The words of these kinds, as in `kind = "smtp"`.
+    pub const KINDS: [&'static str; 12] = [
+        "smtp", "pop3", "imap", "ftp", "nntp", "telnet", "ldap", "redis", "mqtt", "postgres",
+        "dns", "udp",
+    ];
+
+    /// The kind's word.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Banner(BannerPlan { greets: Greets::Smtp, .. }) => "smtp",
+            Self::Banner(BannerPlan { greets: Greets::Ftp, .. }) => "ftp",
+            Self::Banner(BannerPlan { greets: Greets::Nntp, .. }) => "nntp",
+            Self::Pop3 => "pop3",
+            Self::Imap { .. } => "imap",
+            Self::Telnet => "telnet",
+            Self::Redis { .. } => "redis",
+            Self::Mqtt { .. } => "mqtt",
+            Self::Postgres(_) => "postgres",
+            Self::Ldap { .. } => "ldap",
+            Self::Dns(_) => "dns",
+            Self::Udp { .. } => "udp",
+        }
+    }
+
+    /// Whether people can read what is said.
+    #[must_use]
+    pub const fn is_text(&self) -> bool {
+        matches!(self, Self::Banner(_) | Self::Pop3 | Self::Imap { .. } | Self::Redis { .. })
+    }
+
+    /// Whether it is said in datagrams.
+    #[must_use]
+    pub const fn is_datagram(&self) -> bool {
+        matches!(self, Self::Udp { .. } | Self::Dns(DnsPlan { tcp: false, .. }))
+    }
+
+    /// Whether silence is as good as an answer.
+    #[must_use]
+    pub const fn needs_no_answer(&self) -> bool {
+        matches!(self, Self::Udp { expect: None, .. })
+    }
+
+    /// What an answer's code means; empty where the number says it itself.
+    #[must_use]
+    pub fn code_words(&self, code: u16) -> &'static str {
+        match self {
+            Self::Banner(_) | Self::Telnet | Self::Udp { .. } => "",
+            Self::Pop3 => codes::named(&codes::POP3, code),
+            Self::Imap { .. } => codes::named(&codes::IMAP, code),
+            Self::Redis { .. } => codes::named(&codes::REDIS, code),
+            Self::Mqtt { .. } => codes::numbered(&codes::MQTT, code),
+            Self::Postgres(_) => codes::state_words(code),
+            Self::Ldap { .. } => codes::numbered(&codes::LDAP, code),
+            Self::Dns(_) => codes::numbered(&codes::DNS, code),
+        }
+    }
+}
+
+/// The port of `kind` where none is written.
+pub(super) fn usual_port(kind: &str) -> Option<u16> {
+    Some(match kind {
+        "ftp" => 21,
+        "telnet" => 23,
+        "smtp" => 25,
+        "dns" => 53,
+        "pop3" => 110,
+        "nntp" => 119,
+        "imap" => 143,
+        "ldap" => 389,
+        "mqtt" => 1883,
+        "postgres" => 5432,
+        "redis" => 6379,
+        _ => return None,
+    })
+}
+
+/// Whether a URL of `kind` may have a path, and what it means.
+pub(super) fn path_means(kind: &str) -> Option<&'static str> {
+    match kind {
+        "ldap" => Some("base"),
+        "postgres" => Some("database"),
+        "dns" => Some("name"),
+        _ => None,
+    }
+}
+
+/// Whether a URL of `kind` may have a user.
+pub(super) fn has_user(kind: &str) -> bool {
+    kind == "postgres"
+}

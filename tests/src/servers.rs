@@ -1,0 +1,284 @@
+//! How the servers of Debian's packages are started in the foreground, each on a loopback port,
+//! with nothing of the machine's own configuration.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn write(path: &Path, text: &str) {
+    fs::write(path, text).expect("a file of the server");
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Redis, with more arguments.
+pub fn redis(more: &[&str]) -> impl FnOnce(&Path, u16) -> Command {
+    let more: Vec<String> = more.iter().map(|word| (*word).to_owned()).collect();
+    move |dir, port| {
+        let mut command = Command::new("redis-server");
+        command.args(["--bind", "127.0.0.1", "--daemonize", "no", "--save", ""]);
+        command.arg("--port").arg(port.to_string()).arg("--dir").arg(dir).args(more);
+        command
+    }
+}
+
+/// Mosquitto, open to all or to nobody.
+pub fn mosquitto(open: bool) -> impl FnOnce(&Path, u16) -> Command {
+    move |dir, port| {
+        let user = if is_root() { "user root\n" } else { "" };
+        let text = format!("listener {port} 127.0.0.1\nallow_anonymous {open}\n{user}");
+        let file = dir.join("mosquitto.conf");
+        write(&file, &text);
+        let mut command = Command::new("/usr/sbin/mosquitto");
+        command.arg("-c").arg(file);
+        command
+    }
+}
+
+/// OpenLDAP with one entry, `dc=example,dc=org`.
+pub fn slapd(more: &'static str) -> impl FnOnce(&Path, u16) -> Command {
+    move |dir, port| {
+        let (place, file) = (dir.display(), dir.join("slapd.conf"));
+        fs::create_dir(dir.join("db")).expect("a directory");
+        write(
+            &file,
+            &format!(
+                "include /etc/ldap/schema/core.schema\npidfile {place}/pid\n{more}\n\
+                 modulepath /usr/lib/ldap\nmoduleload back_mdb\ndatabase mdb\n\
+                 suffix \"dc=example,dc=org\"\ndirectory {place}/db\n"
+            ),
+        );
+        let entry = dir.join("entry.ldif");
+        write(
+            &entry,
+            "dn: dc=example,dc=org\nobjectClass: dcObject\nobjectClass: organization\n\
+             dc: example\no: example\n",
+        );
+        run(Command::new("/usr/sbin/slapadd").arg("-f").arg(&file).arg("-l").arg(entry));
+        let mut command = Command::new("/usr/sbin/slapd");
+        command.args(["-d", "0", "-h", &format!("ldap://127.0.0.1:{port}/"), "-f"]).arg(file);
+        command
+    }
+}
+
+/// The programs of the PostgreSQL that is installed.
+fn postgres_bin() -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql").expect("PostgreSQL");
+    let mut bins: Vec<PathBuf> =
+        versions.filter_map(|version| Some(version.ok()?.path().join("bin"))).collect();
+    bins.retain(|bin| bin.join("postgres").exists());
+    bins.sort();
+    bins.pop().expect("PostgreSQL")
+}
+
+/// As PostgreSQL's own user if we are root, whom it refuses to be.
+fn as_postgres(program: &Path) -> Command {
+    if !is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(program);
+    command
+}
+
+/// PostgreSQL whose clients prove who they are by `method`: `trust`, `scram-sha-256`, `reject`.
+pub fn postgres(
+    method: &'static str,
+    more: &'static [&'static str],
+) -> impl FnOnce(&Path, u16) -> Command {
+    move |dir, port| {
+        let bin = postgres_bin();
+        if is_root() {
+            run(Command::new("chown").arg("postgres").arg(dir));
+        }
+        let data = dir.join("data");
+        let mut init = as_postgres(&bin.join("initdb"));
+        run(init.arg("-D").arg(&data).args(["-U", "postgres", "-A", "trust", "--no-sync"]));
+        write(&data.join("pg_hba.conf"), &format!("host all all 127.0.0.1/32 {method}\n"));
+        let mut command = as_postgres(&bin.join("postgres"));
+        command.arg("-D").arg(data).args(["-p", &port.to_string(), "-h", "127.0.0.1", "-F", "-k"]);
+        command.arg(dir).args(more);
+        command
+    }
+}
+
+/// vsftpd that lets so many clients in at once.
+pub fn vsftpd(max_clients: u8) -> impl FnOnce(&Path, u16) -> Command {
+    move |dir, port| {
+        let place = dir.display();
+        let file = dir.join("vsftpd.conf");
+        write(
+            &file,
+            &format!(
+                "listen=YES\nlisten_ipv6=NO\nlisten_address=127.0.0.1\nlisten_port={port}\n\
+                 background=NO\nanonymous_enable=YES\nanon_root={place}\n\
+                 run_as_launching_user=YES\nsecure_chroot_dir={place}\nxferlog_enable=NO\n\
+                 seccomp_sandbox=NO\nmax_clients={max_clients}\n"
+            ),
+        );
+        let mut command = Command::new("/usr/sbin/vsftpd");
+        command.arg(file);
+        command
+    }
+}
+
+/// A server of the inetd kind behind `tcpsvd`, which listens for it.
+fn behind_tcpsvd(port: u16, program: &[&str]) -> Command {
+    let mut command = Command::new("tcpsvd");
+    command.args(["127.0.0.1", &port.to_string()]).args(program);
+    command
+}
+
+/// The TELNET server of GNU's inetutils.
+pub fn telnetd() -> impl FnOnce(&Path, u16) -> Command {
+    |_, port| behind_tcpsvd(port, &["/usr/sbin/telnetd"])
+}
+
+/// Leafnode, which refuses to serve on a host whose name is not of the world.
+pub fn leafnode(host: &'static str) -> impl FnOnce(&Path, u16) -> Command {
+    move |_, port| {
+        let script = format!("hostname {host} && exec /usr/sbin/leafnode");
+        behind_tcpsvd(port, &["unshare", "--uts", "sh", "-c", &script])
+    }
+}
+
+/// Dovecot on IMAP; POP3 is on the port in `pop3`.
+pub fn dovecot(pop3: u16) -> impl FnOnce(&Path, u16) -> Command {
+    move |dir, port| {
+        let place = dir.display();
+        let id = |flag: &str| {
+            let output = Command::new("id").arg(flag).output().expect("id");
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        };
+        let users = if is_root() {
+            String::new()
+        } else {
+            let (user, group) = (id("-un"), id("-gn"));
+            format!(
+                "default_internal_user = {user}\ndefault_login_user = {user}\n\
+                 default_internal_group = {group}\n"
+            )
+        };
+        let listener = |name: &str, port: u16| {
+            format!(
+                "inet_listener {name} {{\n port = {port}\n}}\ninet_listener {name}s {{\n port = 0\n}}\n"
+            )
+        };
+        let file = dir.join("dovecot.conf");
+        fs::create_dir(dir.join("run")).expect("a directory");
+        write(
+            &file,
+            &format!(
+                "base_dir = {place}/run\nlog_path = {place}/dovecot.log\nprotocols = imap pop3\n\
+                 listen = 127.0.0.1\nssl = no\n{users}mail_location = maildir:{place}/mail\n\
+                 passdb {{\n driver = static\n args = password=x\n}}\n\
+                 userdb {{\n driver = static\n args = uid=nobody gid=nogroup home={place}\n}}\n\
+                 service anvil {{\n chroot =\n}}\n\
+                 service imap-login {{\n chroot =\n{}}}\nservice pop3-login {{\n chroot =\n{}}}\n",
+                listener("imap", port),
+                listener("pop3", pop3)
+            ),
+        );
+        let mut command = Command::new("/usr/sbin/dovecot");
+        command.arg("-F").arg("-c").arg(file);
+        command
+    }
+}
+
+/// Postfix, receiving only. Root alone can start it.
+pub fn postfix(more: &'static str) -> impl FnOnce(&Path, u16) -> Command {
+    move |dir, port| {
+        let place = dir.display();
+        let conf = dir.join("conf");
+        for name in ["conf", "queue", "data"] {
+            fs::create_dir(dir.join(name)).expect("a directory");
+        }
+        // Its processes are somebody else's, and look for their files here.
+        run(Command::new("chmod").arg("755").arg(dir));
+        run(Command::new("chown").arg("postfix").arg(dir.join("data")));
+        write(
+            &conf.join("main.cf"),
+            &format!(
+                "compatibility_level = 3.6\nqueue_directory = {place}/queue\n\
+                 data_directory = {place}/data\ncommand_directory = /usr/sbin\n\
+                 daemon_directory = /usr/lib/postfix/sbin\nmail_owner = postfix\n\
+                 setgid_group = postdrop\ninet_interfaces = 127.0.0.1\ninet_protocols = ipv4\n\
+                 mydestination =\nmyhostname = mail.example.org\nalias_maps =\n\
+                 alias_database =\nsmtpd_peername_lookup = no\nmaillog_file = {place}/log\n\
+                 maillog_file_prefixes = {place}\n{more}\n"
+            ),
+        );
+        write(
+            &conf.join("master.cf"),
+            &format!(
+                "127.0.0.1:{port} inet n - n - - smtpd\nproxymap unix - - n - - proxymap\n\
+                 anvil unix - - n - 1 anvil\nrewrite unix - - n - - trivial-rewrite\n\
+                 cleanup unix n - n - 0 cleanup\nbounce unix - - n - 0 bounce\n\
+                 postlog unix-dgram n - n - 1 postlogd\n"
+            ),
+        );
+        run(Command::new("/usr/sbin/postfix").arg("-c").arg(&conf).arg("check"));
+        let mut command = Command::new("/usr/lib/postfix/sbin/master");
+        command.env("MAIL_CONFIG", &conf).arg("-d").arg("-c").arg(conf);
+        command
+    }
+}
+
+/// BIND, authoritative for `example.org` and for `example.net`, whose file is lost.
+pub fn named() -> impl FnOnce(&Path, u16) -> Command {
+    |dir, port| {
+        let place = dir.display();
+        write(
+            &dir.join("zone"),
+            "$TTL 60\n@ SOA ns.example.org. root.example.org. 1 60 60 60 60\n\
+             @ NS ns.example.org.\nns A 192.0.2.1\n",
+        );
+        let file = dir.join("named.conf");
+        write(
+            &file,
+            &format!(
+                "options {{ directory \"{place}\"; listen-on port {port} {{ 127.0.0.1; }};\n\
+                 listen-on-v6 {{ none; }}; pid-file none; session-keyfile none;\n\
+                 recursion no; dnssec-validation no; }};\n\
+                 controls {{ }};\n\
+                 zone \"example.org\" {{ type master; file \"{place}/zone\"; }};\n\
+                 zone \"example.net\" {{ type master; file \"{place}/lost\"; }};\n"
+            ),
+        );
+        let mut command = Command::new("/usr/sbin/named");
+        command.arg("-g").arg("-c").arg(file);
+        command
+    }
+}
+
+/// Unbound with a record of its own; what is in `example.net` it refuses to say.
+pub fn unbound() -> impl FnOnce(&Path, u16) -> Command {
+    |dir, port| {
+        let place = dir.display();
+        let file = dir.join("unbound.conf");
+        write(
+            &file,
+            &format!(
+                "server:\n interface: 127.0.0.1\n port: {port}\n do-daemonize: no\n\
+                 username: \"\"\n chroot: \"\"\n directory: \"{place}\"\n pidfile: \"\"\n\
+                 use-syslog: no\n access-control: 127.0.0.0/8 allow\n\
+                 module-config: \"iterator\"\n\
+                 local-zone: \"example.net\" always_refuse\n\
+                 local-zone: \"example.org\" static\n\
+                 local-data: \"ns.example.org A 192.0.2.1\"\n\
+                 remote-control:\n control-enable: no\n"
+            ),
+        );
+        let mut command = Command::new("/usr/sbin/unbound");
+        command.arg("-d").arg("-c").arg(file);
+        command
+    }
+}

@@ -1,0 +1,104 @@
+//! One file that uses the presets of every server of Debian's that can be started here: all are
+//! ok; each that is frozen weighs half, each that is stopped a whole failure, as its preset says.
+
+use giveover_tests::server::{Server, is_root};
+use giveover_tests::{Daemon, free_port, servers, wait_for};
+use serde_json::Value;
+
+/// Of each service, over what its preset has.
+const POLICY: &str = "policy.thorough_probe_interval = \"300ms\"\n\
+    policy.probe_timeout = \"5s\"\n\
+    policy.retry_interval = \"60s\"\n\
+    policy.failover_mode = \"log_only\"\n\
+    allow = [\"watched-only\"]\n";
+
+/// A service of each preset, watched where it listens.
+struct Watched {
+    name: &'static str,
+    /// The check that fails first, and whether silence is a complete failure to it.
+    check: &'static str,
+    silent: u64,
+    server: Server,
+}
+
+fn all(pop3: u16) -> Vec<Watched> {
+    let mut all = vec![
+        ("redis", "ping", 50, Server::start(servers::redis(&[]))),
+        ("mosquitto", "connect", 50, Server::start(servers::mosquitto(true))),
+        ("slapd", "bind", 50, Server::start(servers::slapd(""))),
+        ("vsftpd", "greeting", 50, Server::start(servers::vsftpd(0))),
+        ("dovecot", "imap", 50, Server::start(servers::dovecot(pop3))),
+        ("bind", "query", 100, Server::start(servers::named())),
+        ("named", "query", 100, Server::start(servers::unbound())),
+    ];
+    if is_root("postfix and leafnode") {
+        let leafnode = servers::leafnode("news.giveover-test.org");
+        all.push(("inn2", "greeting", 50, Server::start(leafnode)));
+        all.push(("postfix", "greeting", 50, Server::start(servers::postfix(""))));
+    }
+    let all = all.into_iter();
+    all.map(|(name, check, silent, server)| Watched { name, check, silent, server }).collect()
+}
+
+fn config(all: &[Watched], pop3: u16) -> String {
+    let service = |Watched { name, server, .. }: &Watched| {
+        let port = server.port;
+        let place = match *name {
+            "dovecot" => format!(
+                "check.imap.address = \"127.0.0.1:{port}\"\n\
+                 check.pop3.address = \"127.0.0.1:{pop3}\"\n"
+            ),
+            "bind" => {
+                format!("address = \"127.0.0.1:{port}\"\ncheck.query.name = \"ns.example.org\"\n")
+            }
+            "named" => {
+                format!("network_resources_used = [\"127.0.0.1\"]\nport_list = [{port}]\n")
+            }
+            _ => format!("address = \"127.0.0.1:{port}\"\n"),
+        };
+        format!("[service.{name}]\npreset = \"{name}\"\n{place}{POLICY}")
+    };
+    all.iter().map(service).collect()
+}
+
+/// The failures of a service so far: check, phase and weight of each.
+fn failures(daemon: &Daemon, name: &str) -> Vec<(String, String, u64)> {
+    let text = |event: &Value, key: &str| event[key].as_str().unwrap_or_default().to_owned();
+    let events = daemon.events(name).into_iter().filter(|event| event["event"] == "failure");
+    events
+        .map(|event| {
+            let weight = event["weight"].as_u64().unwrap_or_default();
+            (text(&event, "check"), text(&event, "phase"), weight)
+        })
+        .collect()
+}
+
+#[test]
+fn every_preset_says_ok_half_a_failure_and_a_whole_one() {
+    let pop3 = free_port();
+    let mut all = all(pop3);
+    let daemon = Daemon::start(&config(&all, pop3));
+    for watched in &all {
+        daemon.wait_status(watched.name, "ok");
+    }
+    let wait_failure = |name: &str, wanted: (&str, &str, u64)| {
+        let (check, phase, weight) = wanted;
+        let wanted = (check.to_owned(), phase.to_owned(), weight);
+        wait_for("a failure", || failures(&daemon, name).contains(&wanted).then_some(()));
+        println!("{name}: {check} {phase} {weight}");
+    };
+    all.iter().for_each(|watched| watched.server.freeze());
+    for Watched { name, check, silent, .. } in &all {
+        let phase = if *silent == 100 { "silence" } else { "read" };
+        wait_failure(name, (check, phase, *silent));
+    }
+    all.iter().for_each(|watched| watched.server.thaw());
+    for watched in &all {
+        daemon.wait_status(watched.name, "ok");
+    }
+    all.iter_mut().for_each(|watched| watched.server.stop());
+    for Watched { name, check, .. } in &all {
+        wait_failure(name, (check, "connect", 100));
+        daemon.wait_status(name, "faulted");
+    }
+}
