@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::Daemon;
 use super::once::ONCE;
-use super::watch::mark;
+use super::watch::{self, mark};
 use crate::check::command::Command;
 use crate::check::{Answer, Handover, ProbeId};
 use crate::config::dollar::Values;
@@ -24,7 +24,7 @@ impl Daemon {
         let watch = &mut self.watches[service];
         watch.cycle = watch.cycle.wrapping_add(1) & !ONCE;
         let due = watch.due(plan, now);
-        let (round, step) = Round::begin(&watch.ladder(plan), due);
+        let (round, step) = Round::begin(&watch::ladder(plan), due);
         watch.round = Some((ticket, round));
         for place in due.iter() {
             if let Some(check) = watch.checks.get_mut(usize::from(place)) {
@@ -206,7 +206,7 @@ impl Daemon {
         self.tell_check(service, check, before, result);
         let plan = &self.plan.services[service];
         let watch = &mut self.watches[service];
-        let ladder = watch.ladder(plan);
+        let ladder = watch::ladder(plan);
         let Some((_, round)) = watch.round.as_mut() else { return };
         let step = round.answer(&ladder, check, result);
         self.follow(service, step);
@@ -218,7 +218,7 @@ impl Daemon {
         let watch = &mut self.watches[service];
         let Some((ticket, round)) = watch.round.take() else { return };
         if !plan.ladder.is_empty() {
-            let ladder = watch.ladder(plan);
+            let ladder = watch::ladder(plan);
             for (place, state) in watch.checks.iter_mut().enumerate() {
                 state.not_evaluated = round.not_evaluated(&ladder, place as u8);
             }

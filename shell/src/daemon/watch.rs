@@ -26,8 +26,6 @@ pub(super) struct Watch {
     /// Counts cycles; answers of an earlier one are late.
     pub(super) cycle: u32,
     pub(super) checks: SmallVec<[CheckState; 1]>,
-    beside: Checks,
-    observed: Checks,
     pub(super) marks: Marks,
     /// Since when it has its status and message.
     pub(super) since: Instant,
@@ -155,17 +153,7 @@ impl Marks {
 impl Watch {
     /// A service whose monitor has not been fed anything yet.
     pub(super) fn new(plan: &ServicePlan, monitor: BoxedMonitor, now: Instant) -> Self {
-        let count = plan.checks.len().min(usize::from(Checks::MOST)) as u8;
-        let mut beside = Checks::first(count);
-        let mut observed = Checks::NONE;
-        for rung in &plan.ladder {
-            beside = beside.without(*rung);
-        }
-        for (place, check) in plan.checks.iter().enumerate().take(usize::from(count)) {
-            if check.observe {
-                observed = observed.with(place as u8);
-            }
-        }
+        let count = check_count(plan);
         Self {
             monitor,
             machine: 0,
@@ -173,8 +161,6 @@ impl Watch {
             round: None,
             cycle: 0,
             checks: SmallVec::from_elem(CheckState::new(now), usize::from(count)),
-            beside,
-            observed,
             marks: Marks::default(),
             since: now,
             failing_at: None,
@@ -206,16 +192,6 @@ impl Watch {
         fresh
     }
 
-    /// The order of its checks.
-    pub(super) fn ladder<'a>(&self, plan: &'a ServicePlan) -> Ladder<'a> {
-        Ladder {
-            rungs: &plan.ladder,
-            beside: self.beside,
-            observed: self.observed,
-            combine: plan.combine,
-        }
-    }
-
     /// The checks to probe in a cycle that begins at `now`: one that has `every` is passed over
     /// until it is due, but not while it fails.
     pub(super) fn due(&self, plan: &ServicePlan, now: Instant) -> Checks {
@@ -245,6 +221,25 @@ impl Watch {
     pub(super) fn meets_needs(&self) -> bool {
         matches!(self.monitor.status(), Status::Ok)
     }
+}
+
+/// The order of a service's checks.
+pub(super) fn ladder(plan: &ServicePlan) -> Ladder<'_> {
+    let mut beside = Checks::first(check_count(plan));
+    for rung in &plan.ladder {
+        beside = beside.without(*rung);
+    }
+    let mut observed = Checks::NONE;
+    for (place, check) in (0..Checks::MOST).zip(&plan.checks) {
+        if check.observe {
+            observed = observed.with(place);
+        }
+    }
+    Ladder { rungs: &plan.ladder, beside, observed, combine: plan.combine }
+}
+
+fn check_count(plan: &ServicePlan) -> u8 {
+    plan.checks.len().min(usize::from(Checks::MOST)) as u8
 }
 
 impl CheckState {

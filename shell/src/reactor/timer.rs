@@ -17,11 +17,14 @@ use super::Token;
 pub struct Timers {
     heap: Vec<Node>,
     entries: Vec<Entry>,
-    /// The first free entry; each free one names the next.
-    free: Option<u32>,
+    /// The first free entry, or one that there is not; each free one names the next.
+    free: u32,
     /// Counts arms, so that equal times keep their order.
     armed: u32,
 }
+
+/// No entry.
+const NONE: u32 = u32::MAX;
 
 /// An armed timer, for taking it back.
 ///
@@ -50,15 +53,10 @@ impl Node {
 
 struct Entry {
     token: Token,
+    /// Odd while the timer is armed.
     generation: u32,
-    place: Place,
-}
-
-enum Place {
-    /// Where in the heap.
-    Armed(u32),
-    /// Unused; the next unused one.
-    Free(Option<u32>),
+    /// Where in the heap while it is armed; the next free entry otherwise.
+    place: u32,
 }
 
 impl Timers {
@@ -88,9 +86,8 @@ impl Timers {
     /// Takes a timer back; nothing if it has fired or was taken back already.
     pub fn disarm(&mut self, timer: Timer) {
         let Some(entry) = self.entries.get(timer.entry as usize) else { return };
-        if let (Place::Armed(place), true) = (&entry.place, entry.generation == timer.generation) {
-            let place = *place as usize;
-            self.remove(place);
+        if entry.generation == timer.generation {
+            self.remove(entry.place as usize);
         }
     }
 
@@ -121,18 +118,15 @@ impl Timers {
     }
 
     fn occupy(&mut self, token: Token, place: u32) -> Timer {
-        let place = Place::Armed(place);
-        if let Some(number) = self.free {
-            let entry = &mut self.entries[number as usize];
-            self.free = match entry.place {
-                Place::Free(next) => next,
-                Place::Armed(_) => None,
-            };
+        if let Some(entry) = self.entries.get_mut(self.free as usize) {
+            let number = std::mem::replace(&mut self.free, entry.place);
+            entry.generation = entry.generation.wrapping_add(1);
             (entry.token, entry.place) = (token, place);
             return Timer { entry: number, generation: entry.generation };
         }
-        self.entries.push(Entry { token, generation: 0, place });
-        Timer { entry: self.entries.len() as u32 - 1, generation: 0 }
+        self.free = NONE;
+        self.entries.push(Entry { token, generation: 1, place });
+        Timer { entry: self.entries.len() as u32 - 1, generation: 1 }
     }
 
     /// Takes the node at `place` out and lets the last one find its place from there.
@@ -146,8 +140,7 @@ impl Timers {
         }
         let entry = &mut self.entries[node.entry as usize];
         entry.generation = entry.generation.wrapping_add(1);
-        entry.place = Place::Free(self.free);
-        self.free = Some(node.entry);
+        entry.place = std::mem::replace(&mut self.free, node.entry);
         Some(entry.token)
     }
 
@@ -188,7 +181,7 @@ impl Timers {
 
     fn set(&mut self, place: usize, node: Node) {
         self.heap[place] = node;
-        self.entries[node.entry as usize].place = Place::Armed(place as u32);
+        self.entries[node.entry as usize].place = place as u32;
     }
 }
 
