@@ -284,3 +284,61 @@ fn a_board_that_is_required_keeps_the_daemon_from_starting() {
         String::from_utf8_lossy(&output.stderr).contains("required and not armed: key refused")
     );
 }
+
+/// `stop` does not stop, so that under `hard` only a reset is left. No unit of a real systemd can
+/// be made so.
+const SYSTEMCTL: &str = r#"#!/bin/sh
+cd "$(dirname "$0")" || exit 9
+case $2 in
+start)
+    sleep 5555 &
+    echo $! > pid
+    echo x >> invocations
+    ;;
+stop) exit 1 ;;
+show)
+    pid=$(cat pid 2>/dev/null || echo 0)
+    printf 'LoadState=loaded\nUnitFileState=enabled\nNRestarts=0\nJob=\n'
+    echo "InvocationID=$(wc -l < invocations 2>/dev/null || echo 0)"
+    printf 'TimeoutStartUSec=5s\nTimeoutStopUSec=1s\n'
+    if [ "$pid" != 0 ] && kill -0 "$pid" 2>/dev/null; then
+        printf 'ActiveState=active\nSubState=running\nResult=success\nMainPID=%s\n' "$pid"
+    else
+        printf 'ActiveState=inactive\nSubState=dead\nResult=success\nMainPID=0\n'
+    fi
+    echo
+    ;;
+esac
+"#;
+
+#[test]
+fn a_stop_that_fails_under_hard_has_the_board_reset_this_host() {
+    let port = plugged();
+    let more = "[service.web]\nunit = \"web.service\"\n\
+                check.up = { command = [\"/bin/sh\", \"-c\", \"test ! -e $DIR/sick\"] }\n\
+                policy = { thorough_probe_interval = \"300ms\", probe_timeout = \"2s\", \
+                start_grace = \"0s\", failover_mode = \"hard\", stop_timeout = \"1s\" }\n";
+    let mut daemon = Daemon::start_in(&config(&port, more), &[], |dir| {
+        write_key(dir);
+        let bin = dir.join("bin");
+        fs::create_dir(&bin).expect("a directory");
+        fs::write(bin.join("systemctl"), SYSTEMCTL).expect("a program");
+        // Should the board not be asked, this is what would be run in its place.
+        fs::write(bin.join("reboot"), "#!/bin/sh\ntouch \"$(dirname \"$0\")/rebooted\"\n")
+            .expect("a program");
+        for program in ["systemctl", "reboot"] {
+            fs::set_permissions(bin.join(program), fs::Permissions::from_mode(0o755))
+                .expect("rights");
+        }
+    });
+    armed(&daemon, &port);
+    let _ = daemon.wait_status("web", "ok");
+    fs::write(daemon.dir.path().join("sick"), "").expect("a file");
+    let why = wait_for("a pulse", || port.board().pulses.first().map(|(_, why)| *why));
+    assert!(matches!(why, Why::StopFailed { service: 0, .. }), "{why:?}");
+    assert!(daemon.log_text().contains("stop failed under hard, so this node is reset"));
+    assert!(!daemon.dir.path().join("bin/rebooted").exists());
+    let pid = fs::read_to_string(daemon.dir.path().join("bin/pid")).expect("a process");
+    giveover_tests::signal_to(pid.trim().parse().expect("a number"), Signal::KILL);
+    assert_eq!(daemon.stop(), Some(0));
+}

@@ -75,6 +75,7 @@ pub struct Loaded {
     pub warnings: Report,
     places: Vec<Places>,
     giveover: [Option<Place>; 2],
+    board: [Option<Place>; 2],
 }
 
 /// Reads the configuration file at `path` and what it includes.
@@ -128,9 +129,11 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     }
     let place = |key| root.find(&["giveover", key]).map(|entry| entry.node.place);
     let giveover_places = [place("may"), place("command")];
+    let place = |key| root.find(&["board", key]).map(|entry| entry.node.place);
+    let board_places = [place("port"), place("key")];
     let (services, places) = services.into_iter().unzip();
     let plan = Plan { file, included, host, giveover, control, board, services };
-    Ok(Loaded { plan, warnings, places, giveover: giveover_places })
+    Ok(Loaded { plan, warnings, places, giveover: giveover_places, board: board_places })
 }
 
 /// The tables behind `key` of the file itself.

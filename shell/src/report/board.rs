@@ -26,7 +26,8 @@ pub fn line(doc: &BoardDoc) -> String {
     if !doc.armed {
         return cut(&format!("NOT ARMED: {}; this host is unguarded", doc.cause), WIDTH - 8);
     }
-    let fed = doc.fed_ago_ms.map_or_else(String::new, |ago| format!(", fed {} ago", span::compact(ago)));
+    let fed =
+        doc.fed_ago_ms.map_or_else(String::new, |ago| format!(", fed {} ago", span::compact(ago)));
     let (timeout, window) =
         (span::window_in_seconds(doc.timeout_ms), span::window(doc.retry_interval_ms));
     format!("armed {timeout}{fed}, resets {} of {} in {window}", doc.resets, doc.retry_count)
