@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use giveover_core::board::{End, State, Verdict};
 use giveover_core::monitor::Status;
 use giveover_core::time::{Instant, Span};
-use giveover_core::wire::ToBoard;
+use giveover_core::wire::{KeyId, ToBoard};
 
 use self::ask::AskFor;
 use self::end::Shutdown;
@@ -45,6 +45,8 @@ pub(super) struct Board {
     plan: BoardPlan,
     link: Link,
     serial: Option<Serial>,
+    /// What may be shown of the key that the port was opened with.
+    key: Option<KeyId>,
     generation: u32,
     trouble: Option<PortTrouble>,
     /// When the port is tried again, and how long after the time before.
@@ -80,6 +82,7 @@ impl Board {
             link: Link::new(plan.settings, memory.device()),
             plan,
             serial: None,
+            key: None,
             generation: 0,
             trouble: None,
             again: Some(now),
@@ -343,8 +346,7 @@ impl Daemon {
         board.since = now;
         if armed {
             let timeout = u64::from(board.plan.settings.timeout.as_millis());
-            let key = port::key_id(&board.plan.key);
-            let text = words::armed(timeout, key);
+            let text = words::armed(timeout, board.key.unwrap_or(KeyId(0)));
             self.say_host(message::Event::BoardArmed, text);
         } else {
             self.say_host(message::Event::BoardNotArmed, words::not_armed(&cause));

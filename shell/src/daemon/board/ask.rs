@@ -80,7 +80,11 @@ impl Daemon {
                     board.confirmed = false; // tried again with a later feed
                 }
             }
-            (AskFor::End, _) => {
+            (AskFor::End, result) => {
+                if let Err(failed) = result {
+                    let text = format!("our end could not be announced: {failed}");
+                    self.say_host(message::Event::BoardMissed, text);
+                }
                 if let Some(board) = &mut self.board {
                     board.farewell = None;
                 }

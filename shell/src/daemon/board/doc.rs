@@ -3,7 +3,6 @@
 use giveover_core::board::State;
 
 use super::Daemon;
-use super::port::key_id;
 use crate::board::link::{Trouble, device};
 use crate::config::plan::BoardPlan;
 use crate::message::board as words;
@@ -51,6 +50,21 @@ impl Daemon {
         Some(said)
     }
 
+    /// A board that was armed when it was last heard goes on guarding: that must be known.
+    fn warned_of(&self, remedy: &str) -> String {
+        let Some(board) = self.board.as_deref().filter(|board| !board.link.is_up()) else {
+            return remedy.to_owned();
+        };
+        let guards = board.link.told().report.as_ref().is_some_and(|(report, _)| {
+            matches!(report.state, State::Armed | State::Warned | State::Grace)
+        });
+        if guards {
+            format!("it was armed when last heard, and may reset this host; {remedy}")
+        } else {
+            remedy.to_owned()
+        }
+    }
+
     fn told_name(&self, number: u8) -> String {
         let service = self.plan.services.get(usize::from(number));
         service.map_or_else(|| format!("service {number}"), |service| service.name.to_string())
@@ -78,9 +92,9 @@ impl Daemon {
             armed,
             state: state.to_owned(),
             cause,
-            remedy: remedy.to_owned(),
+            remedy: self.warned_of(remedy),
             since: Some(self.clock.wall(board.since)),
-            key: board.serial.as_ref().map(|_| key_id(&board.plan.key).to_string()),
+            key: board.key.map(|key| key.to_string()),
             device: told.device.map(device),
             fed_ago_ms: told.fed.map(|fed| now.since(fed)),
             feeds: counted.feeds,

@@ -90,11 +90,6 @@ impl Pairing {
     }
 }
 
-/// The number of the key in the file called `name`; zero where it cannot be read any more.
-pub(super) fn key_id(name: &Path) -> KeyId {
-    read_key(name).map_or(KeyId(0), |key| key.id())
-}
-
 pub(super) fn read_key(name: &Path) -> Result<giveover_core::wire::Key, KeyError> {
     key::read(&key::place(name)?)
 }
@@ -136,6 +131,7 @@ impl Daemon {
             return board.try_later(PortTrouble::Port(SerialError::NotTty), now);
         };
         board.trouble = None;
+        board.key = Some(key.id());
         board.serial = Some(serial);
         board.link.open(key, nonce, now);
     }
@@ -241,6 +237,7 @@ impl Daemon {
         };
         let key = key.map_err(|error| format!("{} {error}", path.display()))?;
         board.again = Some(now);
+        board.key = Some(key.id());
         self.open_port();
         let board = self.board.as_mut().ok_or("no board is configured")?;
         match (&board.serial, &board.trouble) {
@@ -279,11 +276,14 @@ impl Daemon {
             }
         }
         let lines = vec![match ended {
-            Ok(paired) => paired_words(*paired, key_id(&board.plan.key)),
+            Ok(paired) => paired.told(board.key.unwrap_or(KeyId(0))),
             Err(why) => why.clone(),
         }];
         match (read_key(&board.plan.key), key::nonce(), board.serial.is_some()) {
-            (Ok(key), Ok(nonce), true) => board.link.open(key, nonce, now),
+            (Ok(key), Ok(nonce), true) => {
+                board.key = Some(key.id());
+                board.link.open(key, nonce, now);
+            }
             _ => self.drop_port_for_later(),
         }
         self.reply(client, &Reply { exit: u8::from(!taken), lines });
@@ -296,9 +296,4 @@ impl Daemon {
             board.again = Some(now.after(WAIT_FIRST));
         }
     }
-}
-
-/// What to tell the person who paired.
-pub(super) fn paired_words(paired: Paired, key: KeyId) -> String {
-    paired.told(key)
 }
