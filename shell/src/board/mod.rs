@@ -4,6 +4,7 @@
 //! in, bytes and news out), and [`pair`] how a board gets its key. What is to be said, and when,
 //! is the daemon's.
 
+mod here;
 pub mod key;
 pub mod link;
 pub mod pair;
@@ -11,5 +12,6 @@ pub mod serial;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use here::seen;
 pub use link::{Link, Told, Trouble};
 pub use serial::{Serial, SerialError};

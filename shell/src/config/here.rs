@@ -13,8 +13,6 @@ use nix::unistd::{Group, User};
 
 use super::Loaded;
 use super::files::plain;
-use crate::board::{key, serial};
-
 use super::plan::{BoardPlan, Kind, ProcessPlan, Run, ServicePlan, StopMethod};
 use super::report::{Findings, Report};
 use super::service::Places;
@@ -49,9 +47,6 @@ pub fn look(loaded: &mut Loaded, unit: impl Fn(&str) -> Option<UnitFacts>) -> Re
             program(key, argv, None, place, &mut out);
         }
     }
-    if let (Some(board), [Some(port), Some(key)]) = (&loaded.plan.board, loaded.board) {
-        look_at_board(board, port, key, &mut out);
-    }
     for (service, places) in loaded.plan.services.iter_mut().zip(&loaded.places) {
         look_at(service, places, &unit, &mut out);
     }
@@ -59,30 +54,23 @@ pub fn look(loaded: &mut Loaded, unit: impl Fn(&str) -> Option<UnitFacts>) -> Re
     errors.with(&warnings)
 }
 
-fn look_at_board(board: &BoardPlan, port: Place, key_place: Place, out: &mut Findings) {
-    use std::os::unix::fs::FileTypeExt as _;
-    let path = &board.port;
-    match fs::metadata(path) {
-        Ok(meta) if meta.file_type().is_char_device() => {
-            let name = path.to_string_lossy();
-            let moves = name.starts_with("/dev/ttyACM") || name.starts_with("/dev/ttyUSB");
-            if let (true, Some(stays)) = (moves, serial::by_id(path)) {
-                let label = format!("{} stays with the board", stays.display());
-                let message = format!("port: {name} may be another port after the next boot");
-                out.error(port, message).label(label);
+/// The same for the board. `seen` says what is wrong with its port and with its key on this
+/// machine: a message and what to do, each.
+pub fn look_at_board(
+    loaded: &Loaded,
+    seen: impl Fn(&BoardPlan) -> [Option<(String, String)>; 2],
+) -> Report {
+    let mut out = Findings::default();
+    if let Some(board) = &loaded.plan.board {
+        let keys = ["port", "key"].into_iter().zip(loaded.board);
+        for ((key, place), found) in keys.zip(seen(board)) {
+            if let (Some(place), Some((message, label))) = (place, found) {
+                out.error(place, format!("{key}: {message}")).label(label);
             }
         }
-        Ok(_) => {
-            out.error(port, format!("port: {} is no serial port", path.display()));
-        }
-        Err(_) => {
-            out.error(port, format!("port: {} is not there", path.display()));
-        }
     }
-    let read = key::place(&board.key).and_then(|path| key::read(&path));
-    if let Err(error) = read {
-        out.error(key_place, format!("key: {} {error}", board.key.display()));
-    }
+    let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
+    errors.with(&warnings)
 }
 
 fn look_at(
