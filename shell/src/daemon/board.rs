@@ -145,7 +145,8 @@ impl Daemon {
                     board.link.configure(wanted.settings, now);
                 }
                 board.plan = wanted;
-                self.look_after_board();
+                board.touched = true;
+                self.write_to_board();
             }
             (Some(_), wanted) => {
                 self.last_word_to_board(End::Stop);
@@ -168,7 +169,8 @@ impl Daemon {
         }
     }
 
-    /// The last thing of every turn.
+    /// The last thing of every turn, and of nothing else: in the middle of one, what is due has
+    /// not been done.
     pub(super) fn look_after_board(&mut self) {
         let now = self.now;
         if self.board.is_none() {
@@ -215,11 +217,10 @@ impl Daemon {
     /// L1: everything that was due has been done, and no decision is past its own deadline.
     fn may_feed(&mut self) -> bool {
         let now = self.now;
-        let timers = self.reactor.timers.next().is_none_or(|next| now.since(next) == 0);
-        let late = self.watches.iter().position(|watch| {
-            let due = watch.monitor.poll_timeout();
-            due.is_some_and(|due| now.since(due) >= u64::from(OVERDUE.as_millis()))
-        });
+        let is_late = |due: Instant| now.since(due) >= u64::from(OVERDUE.as_millis());
+        let timers = !self.reactor.timers.next().is_some_and(is_late);
+        let late =
+            self.watches.iter().position(|watch| watch.monitor.poll_timeout().is_some_and(is_late));
         let may = timers && late.is_none();
         let Some(board) = &mut self.board else { return false };
         if !may && !board.withheld {

@@ -142,7 +142,7 @@ impl Daemon {
         let number = u8::try_from(service).unwrap_or(u8::MAX);
         let frame = ToBoard::Reset(Why::Giveover { service: number, cause });
         self.ask_board(frame, AskFor::Giveover { service, ticket });
-        self.look_after_board();
+        self.write_to_board();
     }
 
     fn board_giveover_answered(
@@ -198,8 +198,7 @@ impl Daemon {
         let (frame, said) = match (action, length) {
             ("pair", _) => {
                 self.say_host(message::Event::Board, format!("pairing, asked by {who}"));
-                self.pair_board(client);
-                return self.look_after_board();
+                return self.pair_board(client);
             }
             ("confirm", _) => (ToBoard::Confirm, format!("boot confirmed by {who}")),
             ("arm", _) => (ToBoard::Arm, format!("armed by {who}")),
@@ -231,7 +230,7 @@ impl Daemon {
             _ => return self.refuse(client, 400, "the board can do no such thing"),
         };
         self.ask_board(frame, AskFor::Person { client, said });
-        self.look_after_board();
+        self.write_to_board();
     }
 
     fn ready_to_reset(&mut self, who: &str) -> Result<String, String> {

@@ -79,7 +79,8 @@ impl Daemon {
         let end = board.shutdown.answer();
         board.farewell = Some(until);
         self.ask_board(ToBoard::End(end), AskFor::End);
-        self.look_after_board();
+        self.write_to_board();
+        self.arm_board();
     }
 
     /// Whether its answer is still waited for.
