@@ -1,5 +1,6 @@
 //! Service fault monitor for Linux: probes, budgeted restarts, giveover.
 
+pub mod board;
 pub mod check;
 pub mod cli;
 pub mod clock;

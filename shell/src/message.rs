@@ -4,6 +4,7 @@
 //! Log lines, screens, `--json` and `giveover help NAME` all take their words from here, so a
 //! person who greps the log for what a screen said finds it.
 
+pub mod board;
 mod catalogue;
 pub mod cause;
 pub mod host;

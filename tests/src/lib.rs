@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: a daemon on loopback with a directory of its own, and waiting
 //! for what it says instead of sleeping.
 
+pub mod board;
 pub mod faults;
 pub mod probing;
 pub mod server;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    act, check, completions, debug, events, explain, giveover, help, history, hold, monitor,
+    act, board, check, completions, debug, events, explain, giveover, help, history, hold, monitor,
     notify, preset, probe, reload, run, simulate, status, wait,
 };
 
@@ -89,6 +89,7 @@ pub(super) enum Verb {
     Giveover(giveover::Giveover),
     Monitor(monitor::Monitor),
     Notify(notify::Notify),
+    Board(board::Board),
     Reload(reload::Reload),
     #[command(hide = true)]
     Debug(debug::Debug),

@@ -7,6 +7,7 @@ use super::check::{CheckOptions, Checked};
 use super::exit::{Exit, Stop};
 use super::probe::ProbeRequest;
 use super::run::RunOptions;
+use crate::board;
 use crate::check::once;
 use crate::clock::Clock;
 use crate::config::plan::CheckPlan;
@@ -50,7 +51,8 @@ pub(super) fn check(options: &CheckOptions) -> Checked {
         Ok(mut loaded) => {
             let found = if options.here {
                 let seen = here::look(&mut loaded, here::ask_systemctl);
-                loaded.warnings.with(&seen)
+                let board = here::look_at_board(&loaded, |plan| board::seen(&plan.port, &plan.key));
+                loaded.warnings.with(&seen).with(&board)
             } else {
                 loaded.warnings.clone()
             };

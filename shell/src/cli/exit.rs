@@ -41,7 +41,7 @@ every verb
    2  usage
    3  configuration or input file refused
    4  cannot reach the daemon
-   5  no such service
+   5  no such service, or no board
 probe
    0  healthy
    1  partial failure
@@ -55,6 +55,7 @@ run
   14  port in use
   15  already running
   16  state unusable
+  17  board required, not armed
   70  our bug
 ";
 

@@ -34,6 +34,7 @@ over when the budget is spent. It remembers why, and can be asked.
   monitor stop|start SERVICE…  end or begin monitoring while it runs on
   notify SERVICE WHAT          report that it died, failed or is well
   reload [--dry-run]           read the configuration again
+  board status|test|pair|…     the board that resets this host
 
   help VERB|KIND|EVENT|WARNING what it means; `help exit` for exit statuses
 
@@ -160,7 +161,7 @@ mod tests {
     fn what_nothing_is_called_is_said_with_the_nearest_name() {
         let said = |word| about(word).expect_err("no such name").to_string();
         assert_eq!(said("restrat"), "nothing is called `restrat`; did you mean `restart`?");
-        assert_eq!(said("board"), "board: not in this version");
+        assert_eq!(said("pool"), "pool: not in this version");
         assert_eq!(said("zzzzzz"), "nothing is called `zzzzzz`");
     }
 }

@@ -6,6 +6,7 @@
 
 mod act;
 mod args;
+mod board;
 mod check;
 mod completions;
 pub mod console;
@@ -117,6 +118,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
         Verb::Giveover(verb) => giveover::run(verb, session),
         Verb::Monitor(verb) => monitor::run(verb, session),
         Verb::Notify(verb) => notify::run(&verb, session),
+        Verb::Board(verb) => board::run(verb, session),
         Verb::Reload(verb) => reload::run(&verb, session),
         Verb::Debug(verb) => debug::run(&verb, session),
         Verb::Help(verb) => help::run(&verb, session),

@@ -22,7 +22,7 @@ pub(super) struct Status {
     /// Keep showing it; in a pipe, print events as they come
     #[arg(long)]
     watch: bool,
-    /// Exit 1 unless every service is ok, measured and not held
+    /// Exit 1 unless every service is ok, measured and not held, and a board armed
     #[arg(long)]
     exit_code: bool,
 }
@@ -44,7 +44,8 @@ pub(super) fn run(verb: &Status, session: &mut Session<'_>) -> Result<Exit, Stop
         let text = screen(&doc, verb, session);
         session.print(&text)?;
     }
-    let well = doc.services.iter().all(is_well);
+    let armed = doc.board.as_ref().is_none_or(|board| board.armed);
+    let well = armed && doc.services.iter().all(is_well);
     Ok(if verb.exit_code && !well { Exit::NO } else { Exit::DONE })
 }
 

@@ -131,6 +131,11 @@ fn host(old: &Plan, new: &Plan) -> Vec<String> {
     list.note("giveover.command", old.giveover.command != new.giveover.command);
     list.spell("giveover.timeout", &written(old.giveover.timeout), &written(new.giveover.timeout));
     list.note("control.command", old.control != new.control);
+    match (&old.board, &new.board) {
+        (None, Some(_)) => list.0.push("+board".to_owned()),
+        (Some(_), None) => list.0.push("-board".to_owned()),
+        (old, new) => list.note("board", old != new),
+    }
     list.0
 }
 
@@ -167,6 +172,7 @@ fn run(run: &Run) -> String {
 fn goes_to(to: GoesTo) -> &'static str {
     match to {
         GoesTo::Command => "command",
+        GoesTo::Board => "board",
         GoesTo::Nobody => "none",
     }
 }

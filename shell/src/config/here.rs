@@ -13,7 +13,7 @@ use nix::unistd::{Group, User};
 
 use super::Loaded;
 use super::files::plain;
-use super::plan::{Kind, ProcessPlan, Run, ServicePlan, StopMethod};
+use super::plan::{BoardPlan, Kind, ProcessPlan, Run, ServicePlan, StopMethod};
 use super::report::{Findings, Report};
 use super::service::Places;
 use super::source::Place;
@@ -49,6 +49,25 @@ pub fn look(loaded: &mut Loaded, unit: impl Fn(&str) -> Option<UnitFacts>) -> Re
     }
     for (service, places) in loaded.plan.services.iter_mut().zip(&loaded.places) {
         look_at(service, places, &unit, &mut out);
+    }
+    let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
+    errors.with(&warnings)
+}
+
+/// The same for the board. `seen` says what is wrong with its port and with its key on this
+/// machine: a message and what to do, each.
+pub fn look_at_board(
+    loaded: &Loaded,
+    seen: impl Fn(&BoardPlan) -> [Option<(String, String)>; 2],
+) -> Report {
+    let mut out = Findings::default();
+    if let Some(board) = &loaded.plan.board {
+        let keys = ["port", "key"].into_iter().zip(loaded.board);
+        for ((key, place), found) in keys.zip(seen(board)) {
+            if let (Some(place), Some((message, label))) = (place, found) {
+                out.error(place, format!("{key}: {message}")).label(label);
+            }
+        }
     }
     let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
     errors.with(&warnings)

@@ -4,12 +4,11 @@ use super::report::Findings;
 use super::tree::{Entry, Table};
 
 /// Tables of later versions, and what to do without.
-const TABLES: [(&str, &str); 7] = [
+const TABLES: [(&str, &str); 6] = [
     ("cluster", "take it out; on a single node `[giveover] command` hands a service over"),
     ("node", "take it out; this version runs on a single node"),
     ("group", "take it out; each service is given over by itself"),
     ("pool", "take it out; members can be watched one by one as services"),
-    ("board", "take it out; no hardware resets this host"),
     ("watch", "take it out; `giveover status --json` and `events --json` have the same"),
     ("notify", "take it out; `giveover events --json -f` can feed a program"),
 ];
@@ -46,7 +45,6 @@ const KINDS: [(&[&str], &str); 4] = [
 pub(super) fn destination(word: &str) -> Option<&'static str> {
     match word {
         "node" => Some("\"command\" with [giveover] command can reach another node"),
-        "board" => Some("\"command\" can run what resets this host"),
         _ => None,
     }
 }

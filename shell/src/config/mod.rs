@@ -19,6 +19,7 @@ pub use self::diff::{Diff, diff};
 pub use self::report::{Finding, Level, Report};
 
 mod address;
+mod board;
 mod builder;
 mod check;
 pub mod diff;
@@ -75,6 +76,7 @@ pub struct Loaded {
     pub warnings: Report,
     places: Vec<Places>,
     giveover: [Option<Place>; 2],
+    board: [Option<Place>; 2],
 }
 
 /// Reads the configuration file at `path` and what it includes.
@@ -108,8 +110,13 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let giveover = host::giveover(root.get("giveover"), &mut out);
     let host = host::host(root.get("host"), limits.limits.probe_timeout, &mut out);
     let control = host::control(root.get("control"), &mut out);
-    let ground =
-        Ground { policies: &policies, limits: &limits, command: giveover.command.is_some() };
+    let board = board::board(root.get("board"), &mut out);
+    let ground = Ground {
+        policies: &policies,
+        limits: &limits,
+        command: giveover.command.is_some(),
+        board: root.get("board").is_some(),
+    };
     let services = entries(&root, "service", &mut out);
     let services = service::read_all(services, &ground, &mut files, &mut out);
     warning::of_all(&services, &mut out);
@@ -123,9 +130,11 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     }
     let place = |key| root.find(&["giveover", key]).map(|entry| entry.node.place);
     let giveover_places = [place("may"), place("command")];
+    let place = |key| root.find(&["board", key]).map(|entry| entry.node.place);
+    let board_places = [place("port"), place("key")];
     let (services, places) = services.into_iter().unzip();
-    let plan = Plan { file, included, host, giveover, control, services };
-    Ok(Loaded { plan, warnings, places, giveover: giveover_places })
+    let plan = Plan { file, included, host, giveover, control, board, services };
+    Ok(Loaded { plan, warnings, places, giveover: giveover_places, board: board_places })
 }
 
 /// The tables behind `key` of the file itself.

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::few::Few;
-use super::plan::{CheckPlan, GiveoverPlan, HostPlan, Plan, Question, ServicePlan, Targets, Terms};
+use super::plan::{
+    BoardPlan, CheckPlan, GiveoverPlan, HostPlan, Plan, Question, ServicePlan, Targets, Terms,
+};
 
 /// A plan as bytes; `None` if it cannot be written down, as with a path that is not UTF-8.
 ///
@@ -40,6 +42,7 @@ pub fn pack(plan: &Plan) -> Option<Vec<u8>> {
         trusted,
         giveover: plan.giveover.clone(),
         control: plan.control.clone(),
+        board: plan.board.clone(),
         terms: terms.items,
         questions: questions.items,
         services: plan.services.len(),
@@ -74,6 +77,7 @@ pub fn unpack(bytes: &[u8]) -> Option<Plan> {
         host: HostPlan { trusted, ..packed.host },
         giveover: packed.giveover,
         control: packed.control,
+        board: packed.board,
         services,
     })
 }
@@ -87,6 +91,7 @@ struct Head {
     trusted: Vec<PackedCheck>,
     giveover: GiveoverPlan,
     control: Vec<String>,
+    board: Option<Box<BoardPlan>>,
     terms: Vec<Arc<Terms>>,
     questions: Vec<Arc<Question>>,
     services: usize,
@@ -136,6 +141,9 @@ mod tests {
     const FILE: &str = r#"
         [host]
         trusted = ["tcp://192.0.2.1:53", "tcp://192.0.2.2:53"]
+        [board]
+        port = "/dev/giveover-board"
+        key = "board.key"
         [service.web]
         check.page = { url = "http://127.0.0.1/", body = "x" }
         check.port = { kind = "tcp", address = ["127.0.0.1:1", "127.0.0.2:1"] }

@@ -9,6 +9,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use giveover_core::board::Settings;
 pub use giveover_core::ladder::Combine;
 use giveover_core::policy::Policy;
 use giveover_core::time::Span;
@@ -32,6 +33,8 @@ pub struct Plan {
     pub giveover: GiveoverPlan,
     /// Who besides root and the daemon's own user may command: users, and groups as `@group`.
     pub control: Vec<String>,
+    /// The hardware that resets this host, if there is any.
+    pub board: Option<Box<BoardPlan>>,
     /// The services in file order. A service's place here is its number everywhere.
     pub services: Vec<ServicePlan>,
 }
@@ -81,6 +84,21 @@ pub struct GiveoverPlan {
     pub command: Option<Vec<String>>,
     /// Limit of either.
     pub timeout: Span,
+}
+
+/// `[board]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoardPlan {
+    /// The serial port.
+    pub port: PathBuf,
+    /// The key's file, or the bare name of a credential.
+    pub key: PathBuf,
+    /// What the board is told.
+    pub settings: Settings,
+    /// Once its services have been ok for so long, a boot is confirmed (L6).
+    pub confirm_after: Span,
+    /// Without an armed board the daemon does not start.
+    pub required: bool,
 }
 
 /// `[service.NAME]`.
@@ -153,6 +171,8 @@ pub struct LeftToUnit {
 pub enum GoesTo {
     /// `giveover.command`.
     Command,
+    /// The board: this host is reset.
+    Board,
     /// Nobody.
     Nobody,
 }

@@ -40,7 +40,7 @@ pub struct TableOf {
 }
 
 /// Every table of this version.
-pub const TABLES: [TableOf; 14] = [
+pub const TABLES: [TableOf; 16] = [
     TableOf { name: "", about: "The file itself.", keys: ROOT },
     TableOf { name: "[host]", about: "The host as a whole.", keys: HOST },
     TableOf { name: "host.actions", about: "The host's budget.", keys: ACTIONS },
@@ -56,6 +56,12 @@ pub const TABLES: [TableOf; 14] = [
         keys: GIVEOVER,
     },
     TableOf { name: "[control]", about: "Who may command.", keys: CONTROL },
+    TableOf { name: "[board]", about: "The hardware that resets this host.", keys: BOARD },
+    TableOf {
+        name: "board.policy",
+        about: "How many resets in which time the board makes before it gives this host over.",
+        keys: BOARD_POLICY,
+    },
     TableOf {
         name: "[policy.NAME]",
         about: "Limits under a name. `[policy.default]` is under every service's.",
@@ -93,6 +99,7 @@ pub(super) const ROOT: &[Key] = &[
     key("host", "table", "", "the host as a whole"),
     key("giveover", "table", "", "how a service is handed over"),
     key("control", "table", "", "who may command"),
+    key("board", "table", "", "the hardware that resets this host"),
     key("policy", "tables", "", "limits under names"),
     key("service", "tables", "", "what is watched"),
 ];
@@ -148,6 +155,54 @@ pub(super) const CONTROL: &[Key] = &[key(
     "[]",
     "who may command, besides root and the daemon's own user",
 )];
+
+/// `[board]`.
+pub(super) const BOARD: &[Key] = &[
+    key("kind", "giveover", "\"giveover\"", "a board with our firmware"),
+    key("port", "absolute path", "", "its serial port; a name under /dev/serial/by-id stays"),
+    key(
+        "key",
+        "absolute path, or the name of a credential",
+        "",
+        "the file with the key that it shares with this host; `giveover board pair` makes one",
+    ),
+    key("timeout", "duration, 1s to 1h", "\"60s\"", "silence of this host that is its failure"),
+    key("boot_grace", "duration, 2s to 24h", "\"10m\"", "time to boot after a reset"),
+    key(
+        "link_timeout",
+        "duration, timeout to 24h",
+        "\"5m\"",
+        "silence that is a failure while a USB port is lost",
+    ),
+    key("pulse", "duration, 50ms to 1s", "\"250ms\"", "how long the reset line is held"),
+    key(
+        "confirm_after",
+        "duration, 1s to 1h",
+        "\"5m\"",
+        "a boot is confirmed once the services with giveover = \"board\" were ok for so long",
+    ),
+    key(
+        "policy",
+        "table",
+        "{ retry_count = 3, retry_interval = \"1h\" }",
+        "the board's budget of resets",
+    ),
+    key(
+        "giveover",
+        "alarm, off, cycle, none",
+        "\"alarm\"",
+        "what its second line does when the budget is spent",
+    ),
+    key("nowayout", "true or false", "false", "no announced end but a reboot is accepted"),
+    key("required", "true or false", "false", "without an armed board the daemon does not start"),
+    key("shadow", "true or false", "false", "true is not in this version"),
+];
+
+/// `board.policy`.
+pub(super) const BOARD_POLICY: &[Key] = &[
+    key("retry_count", "0 to 8", "3", "resets inside retry_interval; the next failure gives over"),
+    key("retry_interval", "duration", "\"1h\"", "how long resets count, in powered time"),
+];
 
 /// `[policy.NAME]`, and `policy` of a service.
 pub(super) const POLICY: &[Key] = &[
@@ -215,7 +270,7 @@ pub(super) const SERVICE: &[Key] = &[
     key("policy", "name of a policy, or a table of limits", "\"default\"", "its limits"),
     key(
         "giveover",
-        "command, none",
+        "command, board, none",
         "command if [giveover] has one",
         "where it goes when restarts do not help",
     ),

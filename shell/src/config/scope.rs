@@ -110,6 +110,7 @@ pub(super) fn of(
         deaths: !matches!(run, Run::Watched),
         destination: match goes_to {
             GoesTo::Command => Destination::Elsewhere,
+            GoesTo::Board => Destination::Board,
             GoesTo::Nobody => Destination::Nobody,
         },
     }

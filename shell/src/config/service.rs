@@ -49,6 +49,8 @@ pub(super) struct Ground<'a> {
     pub(super) limits: &'a Settled,
     /// Whether `[giveover] command` is there.
     pub(super) command: bool,
+    /// Whether `[board]` is there.
+    pub(super) board: bool,
 }
 
 /// What services have from each other.
@@ -159,7 +161,7 @@ impl Draft {
             run: run::read(reader, out),
             validate: reader.read("validate", values::argv, out),
             addresses: Addresses::read(reader, out),
-            goes_to: goes_to(reader, ground.command, out),
+            goes_to: goes_to(reader, ground, out),
             network: reader.read("network", values::boolean, out).unwrap_or(false),
             wants: reader.read("needs", wants, out).unwrap_or_default(),
             allow: reader.read("allow", warning::allowed, out).unwrap_or_default(),
@@ -283,7 +285,8 @@ fn fit(limits: &mut Settled, run: &Run, watched: bool, goes_to: GoesTo) -> LeftT
     left
 }
 
-fn goes_to(reader: &Reader<'_>, command: bool, out: &mut Findings) -> GoesTo {
+fn goes_to(reader: &Reader<'_>, ground: &Ground<'_>, out: &mut Findings) -> GoesTo {
+    let command = ground.command;
     let otherwise = if command { GoesTo::Command } else { GoesTo::Nobody };
     let Some(entry) = reader.entry("giveover") else { return otherwise };
     let Some(word) = values::text("giveover", &entry.node, out) else { return otherwise };
@@ -295,13 +298,18 @@ fn goes_to(reader: &Reader<'_>, command: bool, out: &mut Findings) -> GoesTo {
             let finding = out.error(place, "giveover: there is no command to hand it over with");
             finding.label("[giveover] needs `command`").of_absence();
         }
+        ("board", _) if ground.board => return GoesTo::Board,
+        ("board", _) => {
+            let finding = out.error(place, "giveover: there is no board to reset this host");
+            finding.label("[board] needs `port` and `key`").of_absence();
+        }
         (_, Some(remedy)) => {
             let message = format!("giveover: \"{word}\" is not in this version");
             out.error(place, message).label(remedy);
         }
         _ => {
-            let finding = out.error(place, "giveover: must be \"command\" or \"none\"");
-            if let Some(near) = words::nearest(word, ["command", "none"]) {
+            let finding = out.error(place, "giveover: must be \"command\", \"board\" or \"none\"");
+            if let Some(near) = words::nearest(word, ["command", "board", "none"]) {
                 finding.label(format!("did you mean `{near}`?"));
             }
         }

@@ -18,6 +18,9 @@ use crate::report::model::{EventDoc, Reply};
 /// A stop that hangs does not keep the daemon longer than this beyond the services' own limits.
 const END_SLACK: Span = Span::from_secs(5);
 
+/// Without a board, a node is not reset within this of its boot.
+const BOOT_GRACE: Span = Span::from_secs(600);
+
 impl Daemon {
     pub(super) fn signals_ready(&mut self) {
         let notices: Vec<Notice> = self.signals.take().collect();
@@ -42,6 +45,7 @@ impl Daemon {
         self.ending = true;
         self.say_host(message::Event::DaemonStopped, host::daemon_stopped(why, self.leave));
         self.supervisor.stopping();
+        self.ask_why_we_end();
         if self.leave {
             return;
         }
@@ -114,6 +118,10 @@ impl Daemon {
                 self.answer_json(client, &events);
             }
             Ask::Probe { service, check } => self.probe_once(client, &service, check.as_deref()),
+            Ask::BoardLog => match self.board_log() {
+                Some(entries) => self.answer_json(client, &entries),
+                None => self.refuse(client, 404, self.why_no_board()),
+            },
             Ask::Command(command) => self.command(client, peer, &command),
         }
     }
@@ -246,33 +254,45 @@ impl Daemon {
         since.map_or(0, |since| self.now.since(since))
     }
 
-    /// R20: a reset of this node, within its own durable budget.
+    /// R7 under `hard`: a reset of this node, by the board if it is armed, else by `reboot`.
     pub(super) fn reset_node(&mut self, service: usize, cause: Cause) {
-        let now = self.now;
         let words = self.cause_words(service, cause);
+        if let Some(why) = self.may_not_reset() {
+            return self.say(service, message::Event::ResetRefused, host::reset_refused(&why));
+        }
+        self.say(service, message::Event::Reset, host::reset(&words));
+        if let Err(why) = self.charge_reset() {
+            return self.say(service, message::Event::ResetRefused, host::reset_refused(&why));
+        }
+        if self.board_can_reset() {
+            self.board_resets_for_stop(service, cause);
+        } else {
+            self.announce_reboot();
+            self.begin_errand(service, super::run::Errand::Reboot, &["reboot".into()]);
+        }
+    }
+
+    /// R20: why this node may not be reset now, if so.
+    pub(super) fn may_not_reset(&self) -> Option<String> {
+        let now = self.now;
         let lately = self.journal.ledger().charges(HostBudget::Resets);
         let lately = lately.filter(|at| now.since(*at) <= 3_600_000).count();
+        if lately >= 3 {
+            return Some("3 resets in the last hour".to_owned());
+        }
+        let board = self.plan.board.as_deref();
+        let grace = board.map_or(BOOT_GRACE, |board| board.settings.boot_grace);
+        let grace = u64::from(grace.as_millis());
         let booted = crate::clock::Reading::take().boottime_ms;
-        let refused = if lately >= 3 {
-            Some("3 resets in the last hour")
-        } else if booted < 600_000 {
-            Some("the host booted less than 10 minutes ago")
-        } else {
-            None
-        };
-        if let Some(why) = refused {
-            return self.say(service, message::Event::ResetRefused, host::reset_refused(why));
-        }
+        (booted < grace)
+            .then(|| format!("the host booted less than {} ago", message::span::compact(grace)))
+    }
+
+    /// R20: a reset is charged, and written before it happens or it does not happen.
+    pub(super) fn charge_reset(&mut self) -> Result<(), String> {
+        let now = self.now;
         self.journal.note(now, Note::Charged { budget: HostBudget::Resets });
-        self.say(service, message::Event::Reset, host::reset(&words));
-        match self.journal.sync(now) {
-            // Written before it happens, or it does not happen.
-            Err(error) => {
-                let why = format!("it could not be journalled: {error}");
-                self.say(service, message::Event::ResetRefused, host::reset_refused(&why));
-            }
-            Ok(()) => self.begin_errand(service, super::run::Errand::Reboot, &["reboot".into()]),
-        }
+        self.journal.sync(now).map_err(|error| format!("it could not be journalled: {error}"))
     }
 
     /// The trusted servers are probed like a service.

@@ -37,6 +37,8 @@ pub(super) struct Handover {
 pub(super) enum Asked {
     /// `giveover.may` is being asked.
     May,
+    /// The board has been asked to reset this host.
+    Board,
     /// Granted: it is being stopped.
     Stopping,
     /// `giveover.command` runs.
@@ -49,6 +51,9 @@ pub(super) type ServiceArbiter = Arbiter<2>;
 impl Daemon {
     /// [`giveover_core::monitor::Action::Giveover`].
     pub(super) fn begin_handover(&mut self, service: usize, ticket: Ticket, reason: Reason) {
+        if self.plan.services[service].giveover == GoesTo::Board {
+            return self.give_over_to_board(service, ticket, reason);
+        }
         self.charge_host();
         let goes = self.plan.services[service].giveover == GoesTo::Command;
         let other = [Candidate { node: OTHER, up: true, vetoes: false }];
@@ -199,8 +204,8 @@ impl Daemon {
     /// [`giveover_core::monitor::Action::Cancel`]: the question is withdrawn. What has been
     /// granted is carried out.
     pub(super) fn cancel_handover(&mut self, service: usize, ticket: Ticket) {
-        let asking = Handover { ticket, at: Asked::May };
-        if self.handover(service) == Some(asking) {
+        let asks = [Asked::May, Asked::Board].map(|at| Some(Handover { ticket, at }));
+        if asks.contains(&self.handover(service)) {
             self.leave_handover(service);
             self.cancel_errand(service);
             self.answer_operator(service, Wanted::Giveover, Err("withdrawn"));
@@ -209,12 +214,15 @@ impl Daemon {
 
     /// Takes a giveover up again that was under way when the last daemon ended.
     pub(super) fn resume_handover(&mut self, service: usize, ticket: Ticket, stage: Option<Stage>) {
+        let goes_to_board = self.plan.services[service].giveover == GoesTo::Board;
         match stage {
             Some(Stage::CommandStarted) => self.unproven(service, ticket),
             Some(_) => {
                 self.enter(service, ticket, Asked::Stopping);
                 self.stop(service, Then::HandOver(ticket));
             }
+            // What was asked for has happened, or the host went down by itself meanwhile.
+            None if goes_to_board && !self.same_boot => self.board_granted(service, ticket),
             None => self.not_now(service, ticket, "the monitor was restarted while it was asked"),
         }
     }
@@ -252,13 +260,28 @@ impl Daemon {
     fn enter(&mut self, service: usize, ticket: Ticket, at: Asked) {
         self.watches[service].more().handover = Some(Handover { ticket, at });
         let stage = match at {
-            Asked::May => return,
+            Asked::May | Asked::Board => return,
             Asked::Stopping => Stage::Stopping,
             Asked::Command => Stage::CommandStarted,
         };
         let (machine, now) = (self.watches[service].machine, self.now);
         self.journal.note(now, Note::Stage { machine, ticket, stage });
         self.journal.flush(now);
+    }
+
+    /// The board has been asked: journalled it is already.
+    pub(super) fn asked_board(&mut self, service: usize, ticket: Ticket) {
+        self.enter(service, ticket, Asked::Board);
+    }
+
+    /// Whether its answer is still wanted.
+    pub(super) fn is_asking_board(&self, service: usize, ticket: Ticket) -> bool {
+        let asking = Handover { ticket, at: Asked::Board };
+        service < self.watches.len() && self.handover(service) == Some(asking)
+    }
+
+    pub(super) fn leave_board_handover(&mut self, service: usize) {
+        self.leave_handover(service);
     }
 
     fn leave_handover(&mut self, service: usize) {

@@ -23,6 +23,8 @@ pub(super) enum Ask {
         /// One of its checks, or all.
         check: Option<String>,
     },
+    /// `GET /board/log`.
+    BoardLog,
     /// `POST /command`.
     Command(Box<Command>),
 }
@@ -102,6 +104,7 @@ fn route(method: &str, target: &str, body: &[u8]) -> Parsed {
         ("GET", "probe", Some(service), check, None) => {
             Parsed::Complete(Ask::Probe { service: decode(service), check: check.map(decode) })
         }
+        ("GET", "board", Some("log"), None, None) => Parsed::Complete(Ask::BoardLog),
         ("POST", "command", None, None, None) => match serde_json::from_slice(body) {
             Ok(command) => Parsed::Complete(Ask::Command(Box::new(command))),
             Err(error) => refuse(400, &format!("no command: {error}")),

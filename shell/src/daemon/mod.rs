@@ -3,6 +3,7 @@
 //! Every turn waits for what is due or ready, hands readiness to whom it belongs, then what is
 //! due, then takes the answers and feeds them. Nothing in a turn waits for anything.
 
+mod board;
 mod carry;
 mod control;
 mod cycle;
@@ -66,6 +67,7 @@ const DAEMON_HOLDS: u32 = 2;
 const DAEMON_JOURNAL: u32 = 3;
 const DAEMON_END: u32 = 4;
 const DAEMON_WATCHDOG: u32 = 5;
+const DAEMON_BOARD: u32 = 6;
 
 /// A wait as long as this is worth writing what could have waited.
 const IDLE_MS: u64 = 900;
@@ -87,6 +89,8 @@ pub struct Daemon {
     log: Log,
     events: Events,
     control: Control,
+    /// The board, if there is one.
+    board: Option<Box<board::Board>>,
     /// The socket reports come in on; without it everything else goes on.
     notify: Option<Notify>,
     signals: Signals,
@@ -147,6 +151,10 @@ impl Daemon {
         while !(self.ending && self.to_stop.is_empty()) {
             self.turn()?;
         }
+        self.take_leave_of_board();
+        while self.is_taking_leave() {
+            self.turn()?;
+        }
         Ok(())
     }
 
@@ -170,6 +178,9 @@ impl Daemon {
         self.take_answers();
         self.now = woken;
         self.note_look(&look);
+        if look.slept_ms.is_some() {
+            self.board_woke();
+        }
         if slept > SLEPT_MS {
             self.void_probes(slept);
         }
@@ -179,6 +190,7 @@ impl Daemon {
         self.take_answers();
         self.reload_that_waited();
         self.look_after_journal();
+        self.look_after_board();
         Ok(())
     }
 
@@ -194,6 +206,7 @@ impl Daemon {
             Room::Control => self.control_ready(ready),
             Room::Method => self.service_ready(ready),
             Room::Notify => self.notify_ready(),
+            Room::Board => self.board_ready(ready),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }
@@ -211,6 +224,7 @@ impl Daemon {
             Room::Errand => self.errand_due(token),
             Room::Method => self.service_due(token),
             Room::Notify => {}
+            Room::Board => self.board_due(),
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),

@@ -78,6 +78,7 @@ impl Daemon {
                 let reply = self.reload(command.dry_run, &who);
                 self.reply(client, &reply);
             }
+            "board" => self.command_board(client, &who, command),
             "debug" => {
                 let level = command.level.as_deref().unwrap_or("off");
                 let reply = self.set_debug(level, &who);

@@ -116,7 +116,7 @@ impl Daemon {
     fn pending_work(&self) -> bool {
         let under_way =
             |service| self.work(service) != Work::Idle || self.handover(service).is_some();
-        !self.pending.is_empty() || (0..self.shown()).any(under_way)
+        self.is_board_asked() || !self.pending.is_empty() || (0..self.shown()).any(under_way)
     }
 
     /// Puts `plan` in the place of the old one. Monitors go along by name.
@@ -172,6 +172,7 @@ impl Daemon {
                 self.begin_trusted();
             }
         }
+        self.reload_board();
         self.rights = super::rights::Rights::new(&self.plan.control).0;
         for service in 0..self.shown() {
             self.settle_need(service);

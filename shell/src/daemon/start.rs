@@ -15,7 +15,7 @@ use super::host::HostState;
 use super::rights::Rights;
 use super::sdnotify::Supervisor;
 use super::watch::Watch;
-use super::{DAEMON_SIGNALS, Daemon};
+use super::{DAEMON_BOARD, DAEMON_SIGNALS, Daemon};
 use crate::check::Prober;
 use crate::check::command::Commands;
 use crate::clock::{self, BootId, Clock, Reading};
@@ -53,6 +53,9 @@ pub struct Options {
     pub until_given_over: bool,
 }
 
+/// A required board is armed within this, or we do not start.
+const BOARD_PATIENCE: Span = Span::from_secs(15);
+
 /// The configuration of the system.
 pub const SYSTEM_FILE: &str = "/etc/giveover/giveover.toml";
 
@@ -66,6 +69,8 @@ pub mod exit {
     pub const RUNNING: u8 = 15;
     /// The state directory cannot be used.
     pub const STATE: u8 = 16;
+    /// A board is required, and it is not armed.
+    pub const NOT_ARMED: u8 = 17;
     /// A bug of ours.
     pub const BUG: u8 = 70;
 }
@@ -78,8 +83,15 @@ struct Refusal(u8, String);
 pub(super) fn watch(options: &Options, plan: Plan) -> u8 {
     match Daemon::prepare(options, plan) {
         Ok(mut daemon) => {
-            daemon.begin();
-            let ended = daemon.run_loop();
+            let ended = match daemon.await_board() {
+                Ok(true) => {
+                    daemon.begin();
+                    daemon.run_loop()
+                }
+                Ok(false) if daemon.ending => Ok(()),
+                Ok(false) => return daemon.without_board(),
+                Err(error) => Err(error),
+            };
             daemon.finish(ended)
         }
         Err(Refusal(status, text)) => {
@@ -121,6 +133,7 @@ impl Daemon {
             control,
             signals,
             notify,
+            board: None,
             rights,
             has_needs: plan.services.iter().any(|service| !service.needs.is_empty()),
             shown,
@@ -233,6 +246,9 @@ impl Daemon {
         let version = env!("CARGO_PKG_VERSION");
         let text = host::daemon_started(version, services, &file, self.plan.host.observe);
         self.say_host(message::Event::DaemonStarted, text);
+        if self.board.is_none() {
+            self.begin_board();
+        }
         for service in self.start_order() {
             self.bring_up(service);
         }
@@ -245,6 +261,31 @@ impl Daemon {
         self.look_after_journal(); // the first wait may be a long one
         self.feed_supervisor();
         self.supervisor.ready(&self.one_line());
+    }
+
+    /// `board.required`: nothing is started before the board is armed. False if it will not be.
+    fn await_board(&mut self) -> std::io::Result<bool> {
+        let required = self.plan.board.as_deref().is_some_and(|board| board.required);
+        if !required || self.plan.host.observe {
+            return Ok(true);
+        }
+        self.begin_board();
+        let until = self.now.after(BOARD_PATIENCE);
+        self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_BOARD, 0), until);
+        while !self.is_board_ready() {
+            if self.ending || self.now >= until {
+                return Ok(false);
+            }
+            self.turn()?;
+        }
+        Ok(true)
+    }
+
+    fn without_board(self) -> u8 {
+        let why = self.why_not_armed();
+        let _ = writeln!(std::io::stderr(), "giveover: a board is required and not armed: {why}");
+        self.finish(Ok(()));
+        exit::NOT_ARMED
     }
 
     /// Services in an order in which each comes after those it needs.

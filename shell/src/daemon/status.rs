@@ -30,7 +30,7 @@ impl Daemon {
             services,
             groups: Vec::new(),
             pools: Vec::new(),
-            board: None,
+            board: self.board_doc(),
         }
     }
 
@@ -87,6 +87,7 @@ impl Daemon {
             mode: limits.failover_mode.word().to_owned(),
             giveover: match plan.giveover {
                 GoesTo::Command => "command",
+                GoesTo::Board => "board",
                 GoesTo::Nobody => "none",
             }
             .to_owned(),

@@ -12,7 +12,7 @@ use super::Daemon;
 use super::feed::Before;
 use super::watch::{Incident, Mark, Starter};
 use crate::check::resolve::NameNotice;
-use crate::config::plan::{Kind, Run};
+use crate::config::plan::{GoesTo, Kind, Run};
 use crate::journal::{Health, Note};
 use crate::message::{self, cause, host, legacy, words};
 use crate::report::found::{asked, brief_words, cause_words, shown_words};
@@ -309,17 +309,20 @@ impl Daemon {
     }
 
     fn tell_giveover(&mut self, service: usize, reason: Reason) {
-        const TO: &str = "giveover.command";
+        let to = match self.plan.services[service].giveover {
+            GoesTo::Board => "the board",
+            GoesTo::Command | GoesTo::Nobody => "giveover.command",
+        };
         let (restarts, _) = self.budget(service);
         let window = self.watches[service].monitor.policy().limits().retry_interval;
         let text = match reason {
             Reason::BudgetSpent => {
-                words::giveover(restarts.saturating_add(1), u64::from(window.as_millis()), TO)
+                words::giveover(restarts.saturating_add(1), u64::from(window.as_millis()), to)
             }
             Reason::Immediate(cause) | Reason::StartFailed(cause) => {
-                words::giveover_because(&self.cause_words(service, cause), TO)
+                words::giveover_because(&self.cause_words(service, cause), to)
             }
-            Reason::Operator => words::giveover_because("asked by an operator", TO),
+            Reason::Operator => words::giveover_because("asked by an operator", to),
         };
         self.watches[service].marks.push(Mark::Giveover);
         self.say(service, message::Event::Giveover, text);

@@ -201,6 +201,17 @@ catalogue! {
     /// A reset of this node was asked for and is not made: none is possible, its budget is spent,
     /// or the host has just booted.
     ResetRefused "reset_refused" Critical 0x6dd2b88962db45e99383ed1f812390ab;
+    /// The board guards this host: it is fed, and resets this host when that stops.
+    BoardArmed "board_armed" Notice 0x90c656dcc9a14f80a6b5abc2844455cb;
+    /// No board guards this host, for the reason given. `giveover board status` says what to do.
+    BoardNotArmed "board_not_armed" Critical 0xbe102e60e89d4aaaa886c74aeae61444;
+    /// The board was fed late, past 60 % of its time-out, or is not fed because something here is
+    /// late. Raise `board.timeout` or find what keeps the monitor from running.
+    BoardMissed "board_missed" Warning 0x31c3cfb9ea7a44d197fa13db798e6b2b;
+    /// The board has reset this host since it was last heard.
+    BoardReset "board_reset" Critical 0xf938325634dd4400a640f10943634107;
+    /// Something was asked of the board, and done.
+    Board "board" Notice 0x6a8142c6d94f44308a59dda567e10520;
     /// The configuration was read again. Services whose name stays keep their histories.
     Reloaded "reloaded" Notice 0xa70fd077e69a43e69177b33286110dee;
     /// The configuration was refused and the old one goes on. `giveover check` shows every error.

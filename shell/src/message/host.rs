@@ -44,6 +44,12 @@ pub fn reset_refused(why: &str) -> String {
     format!("stop failed under hard, but this node is not reset: {why}")
 }
 
+/// `this host is not reset, as under restart_only: WHY`
+#[must_use]
+pub fn board_reset_refused(why: &str) -> String {
+    format!("this host is not reset, as under restart_only: {why}")
+}
+
 /// `configuration reloaded: +1 service, web: retry_count 2 → 3`
 #[must_use]
 pub fn reloaded<S: AsRef<str>>(changes: &[S]) -> String {

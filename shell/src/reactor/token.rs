@@ -24,10 +24,12 @@ pub enum Room {
     Method,
     /// The daemon's own commands: validation, giveover.
     Errand,
+    /// The board's port.
+    Board,
 }
 
 impl Room {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Daemon,
         Self::Control,
         Self::Monitor,
@@ -38,6 +40,7 @@ impl Room {
         Self::Notify,
         Self::Method,
         Self::Errand,
+        Self::Board,
     ];
 }
 

@@ -5,11 +5,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use giveover_core::board::Second;
 use serde_json::{Value, json};
 
 use self::outlook::Outlook;
 use crate::config::diff::waits;
-use crate::config::plan::{GoesTo, Plan, Run, ServicePlan};
+use crate::config::plan::{BoardPlan, GoesTo, Plan, Run, ServicePlan};
 use crate::config::quantity::{readable, written};
 use crate::config::words;
 use crate::config::{Level, Loaded, Report, many};
@@ -34,11 +35,14 @@ pub fn text(loaded: &Loaded, findings: &Report) -> String {
         text.push_str("OBSERVING: everything is decided and shown, nothing is acted on\n");
     }
     text += &format!("{}: {}", files(plan), many(plan.services.len(), "service"));
+    if plan.board.is_some() {
+        text.push_str(", 1 board");
+    }
     if !findings.is_empty() {
         let _ = write!(text, ", {}", findings.summary()); // a String takes everything
     }
     text.push('\n');
-    if !plan.services.is_empty() {
+    if !plan.services.is_empty() || plan.board.is_some() {
         text.push('\n');
         text.push_str(&table(plan));
         text.push('\n');
@@ -85,7 +89,8 @@ fn table(plan: &Plan) -> String {
     let digits = plan.services.iter().map(|it| count_digits(&Outlook::of(it))).max().unwrap_or(1);
     let mut heads = HEADS.map(str::to_owned);
     heads[MOST] = format!("{}MOST", " ".repeat(digits - 1));
-    let rows: Vec<[String; 7]> = plan.services.iter().map(|it| row(it, digits)).collect();
+    let mut rows: Vec<[String; 7]> = plan.services.iter().map(|it| row(it, digits)).collect();
+    rows.extend(plan.board.as_deref().map(|board| board_row(board, digits)));
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.chain(heads.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -132,10 +137,59 @@ fn row(service: &ServicePlan, digits: usize) -> [String; 7] {
     ]
 }
 
+/// The board watches one more service: this host.
+fn board_row(board: &BoardPlan, digits: usize) -> [String; 7] {
+    let settings = &board.settings;
+    let (count, window) =
+        (settings.retry_count, readable(u64::from(settings.retry_interval.as_millis())));
+    let silence = readable(u64::from(settings.timeout.as_millis()));
+    [
+        "board".to_owned(),
+        "-".to_owned(),
+        silence.clone(),
+        if count == 0 { "never".to_owned() } else { silence },
+        format!("{} in {window}", ordinal(count.saturating_add(1))),
+        format!("{count:>digits$} in {window}"),
+        match settings.second {
+            Second::None => "none: line left alone".to_owned(),
+            second => format!("second line: {}", second.word()),
+        },
+    ]
+}
+
+fn ordinal(number: u8) -> String {
+    let ending = match number {
+        1 => "st",
+        2 => "nd",
+        3 => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
+fn board_json(board: &BoardPlan) -> Value {
+    let settings = &board.settings;
+    json!({
+        "kind": "giveover",
+        "port": board.port,
+        "timeout_ms": settings.timeout.as_millis(),
+        "boot_grace_ms": settings.boot_grace.as_millis(),
+        "link_timeout_ms": settings.link_timeout.as_millis(),
+        "pulse_ms": settings.pulse.as_millis(),
+        "confirm_after_ms": board.confirm_after.as_millis(),
+        "retry_count": settings.retry_count,
+        "retry_interval_ms": settings.retry_interval.as_millis(),
+        "giveover": settings.second.word(),
+        "nowayout": settings.nowayout,
+        "required": board.required,
+    })
+}
+
 /// Where a spent budget leads.
 fn goes_to(service: &ServicePlan) -> String {
     match (service.policy.gives_over(), service.giveover) {
         (true, GoesTo::Command) => "command".to_owned(),
+        (true, GoesTo::Board) => "board".to_owned(),
         (true, GoesTo::Nobody) | (false, _) => {
             let mode = service.policy.limits().failover_mode.word();
             let acts_as = if mode == "log_only" { mode } else { "restart_only" };
@@ -186,6 +240,7 @@ pub fn to_json(loaded: &Loaded, findings: &Report) -> Value {
         "file": plan.file.display().to_string(),
         "included": plan.included.iter().map(|it| it.display().to_string()).collect::<Vec<_>>(),
         "observe": plan.host.observe,
+        "board": plan.board.as_deref().map(board_json),
         "services": plan.services.iter().map(service_json).collect::<Vec<_>>(),
         "findings": findings.to_json(),
     })

@@ -161,6 +161,7 @@ fn gives_over(service: &ServiceDoc) -> bool {
 fn goes_to(service: &ServiceDoc) -> String {
     match service.giveover.as_str() {
         "command" => String::from("it is stopped here and given over by giveover.command"),
+        "board" => String::from("the board is asked to reset this host; nothing is stopped before"),
         other => format!("it is given over to {other}"),
     }
 }

@@ -3,6 +3,7 @@
 //! The daemon fills the [`model`]; everything here is a pure rendering of it, so that the same
 //! words come out of the daemon's log, the command line and `--json`.
 
+pub mod board;
 pub mod check;
 pub mod events;
 pub mod explain;

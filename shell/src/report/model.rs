@@ -19,8 +19,130 @@ pub struct StatusDoc {
     pub groups: Vec<()>,
     /// Not in this version: empty.
     pub pools: Vec<()>,
-    /// Not in this version: null.
-    pub board: Option<()>,
+    /// The board that resets this host; null without one.
+    pub board: Option<BoardDoc>,
+}
+
+/// The board that resets this host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BoardDoc {
+    /// `giveover`.
+    pub kind: String,
+    /// Its serial port.
+    pub port: String,
+    /// It guards this host.
+    pub armed: bool,
+    /// `armed`, or what keeps it from that: `waiting`, `disarmed`, `jumper`, `line_held`,
+    /// `grace`, `wrong_key`, `port_absent`, …
+    pub state: String,
+    /// The same for people.
+    pub cause: String,
+    /// What to do about it.
+    pub remedy: String,
+    /// Since when; RFC 3339, UTC.
+    pub since: Option<String>,
+    /// The board's name and number, and its firmware.
+    pub board: Option<String>,
+    /// Its number.
+    pub device: Option<String>,
+    /// Its firmware's version.
+    pub firmware: Option<String>,
+    /// Our key's number.
+    pub key: Option<String>,
+    /// How long the board has been running.
+    pub up_ms: Option<u64>,
+    /// Silence that is a failure.
+    pub timeout_ms: u64,
+    /// How long ago it took a feed.
+    pub fed_ago_ms: Option<u64>,
+    /// Feeds it took since its start.
+    pub feeds: u32,
+    /// The longest time between two.
+    pub longest_gap_ms: u64,
+    /// Feeds past 60 % of the time-out.
+    pub near_misses: u32,
+    /// How long its state lasts by itself.
+    pub left_ms: Option<u64>,
+    /// Resets that count.
+    pub resets: u8,
+    /// Allowed resets.
+    pub retry_count: u8,
+    /// Their window.
+    pub retry_interval_ms: u64,
+    /// Resets ever.
+    pub resets_ever: u32,
+    /// The last one.
+    pub last_reset: Option<BoardResetDoc>,
+    /// The reset line is held.
+    pub reset_held: bool,
+    /// What it reads; null where no pin is wired to tell.
+    pub reset_high: Option<bool>,
+    /// What the second line is for.
+    pub second: String,
+    /// It is on.
+    pub second_on: bool,
+    /// The jumper is set.
+    pub jumper: bool,
+    /// The host has power, as far as the board sees.
+    pub host_power: bool,
+    /// The settings in force there are ours.
+    pub settings_echoed: bool,
+    /// The line.
+    pub link: BoardLinkDoc,
+    /// How often its own watchdog bit.
+    pub bites: u32,
+    /// Its store takes records.
+    pub store_ok: bool,
+    /// Records in it.
+    pub store_used: u16,
+    /// And how many there can be.
+    pub store_size: u16,
+    /// It started together with the host.
+    pub power_up: bool,
+}
+
+/// A reset by the board.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BoardResetDoc {
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// `silence`, `bad_feeds`, `no_boot`, `giveover`, `stop_failed`, `test`.
+    pub why: String,
+    /// The same for people.
+    pub cause: String,
+    /// From it to the first feed.
+    pub up_after_ms: Option<u64>,
+    /// From it to the confirmed boot.
+    pub confirmed_after_ms: Option<u64>,
+}
+
+/// What was seen of the line, by both ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BoardLinkDoc {
+    /// Frames that were whole.
+    pub frames: u32,
+    /// Pieces that were no frame.
+    pub bad: u32,
+    /// Frames seen before.
+    pub replayed: u32,
+    /// Frames that were not authentic.
+    pub refused: u32,
+    /// Frames of an unknown kind.
+    pub unknown: u32,
+    /// From a feed to its answer.
+    pub round_trip_ms: Option<u64>,
+}
+
+/// An entry of the board's own log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BoardEntryDoc {
+    /// Its number; what is missing was lost.
+    pub number: u32,
+    /// When, in the board's powered time.
+    pub powered_ms: u64,
+    /// What.
+    pub text: String,
 }
 
 /// The host as a whole.
@@ -250,8 +372,11 @@ pub struct EventDoc {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Command {
     /// `start`, `stop`, `restart`, `hold`, `release`, `clear`, `giveover`, `monitor_stop`,
-    /// `monitor_start`, `reload`, `debug`.
+    /// `monitor_start`, `reload`, `debug`, `board`.
     pub verb: String,
+    /// `board`: `pair`, `confirm`, `arm`, `disarm`, `grace`, `clear`, `reset`, `end`.
+    #[serde(default)]
+    pub action: Option<String>,
     /// The services meant.
     #[serde(default)]
     pub services: Vec<String>,

@@ -285,6 +285,7 @@ fn goes_to(service: &ServiceDoc) -> String {
         }
         (_, "none" | "") => format!("nobody: {past}"),
         (_, "command") => String::from("giveover.command, once it is proven stopped here"),
+        (_, "board") => String::from("the board, which resets this host"),
         (_, other) => String::from(other),
     }
 }

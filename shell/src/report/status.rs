@@ -24,7 +24,7 @@ const SOFT: [usize; 3] = [5, 6, 0];
 #[must_use]
 pub fn screen(doc: &StatusDoc, paint: Paint) -> String {
     let mut lines = alarms(&doc.host, paint);
-    lines.extend(header(doc));
+    lines.extend(header(doc, paint));
     lines.push(counts(&doc.services));
     if !doc.services.is_empty() {
         lines.push(String::new());
@@ -74,7 +74,7 @@ pub fn taken(doc: &StatusDoc) -> Moment {
     Moment::parse(&doc.at).unwrap_or_else(Moment::now)
 }
 
-fn header(doc: &StatusDoc) -> Vec<String> {
+fn header(doc: &StatusDoc, paint: Paint) -> Vec<String> {
     let host = &doc.host;
     let about =
         format!("{}  giveover {}, up {}   ", host.node, doc.version, span::coarse(host.up_ms));
@@ -87,10 +87,30 @@ fn header(doc: &StatusDoc) -> Vec<String> {
     let room = WIDTH.saturating_sub(wide(&about) + wide(&actions));
     let file = file(host, room);
     let mut lines = vec![format!("{about}{file}{actions}")];
-    if host.trusted.total > 0 {
-        let left = wide(&about) + wide(&file) + 3;
-        let (answering, total) = (host.trusted.answering, host.trusted.total);
-        lines.push(format!("{:left$}trusted {answering} of {total} answer", ""));
+    let board = doc.board.as_ref().map(|board| format!("board   {}", super::board::line(board)));
+    let board = board.unwrap_or_default();
+    let trusted = match (host.trusted.answering, host.trusted.total) {
+        (_, 0) => String::new(),
+        (answering, total) => format!("trusted {answering} of {total} answer"),
+    };
+    let left = wide(&about) + wide(&file) + 3;
+    // Where both do not fit, each has a line of its own.
+    let together = trusted.is_empty() || wide(&board) + 3 <= left;
+    let alarmed = |text: &str| match &doc.board {
+        Some(board) if !board.armed => paint.alarm(text),
+        _ => text.to_owned(),
+    };
+    match (board.is_empty(), together) {
+        (true, _) if trusted.is_empty() => {}
+        (true, _) => lines.push(format!("{:left$}{trusted}", "")),
+        (false, true) => {
+            let gap = if trusted.is_empty() { 0 } else { left - wide(&board) };
+            lines.push(format!("{}{:gap$}{trusted}", alarmed(&board), ""));
+        }
+        (false, false) => {
+            lines.push(alarmed(&board));
+            lines.push(format!("{:left$}{trusted}", ""));
+        }
     }
     lines
 }

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-const EXAMPLES: [&str; 5] = ["nginx", "redis", "two-services", "xfnts", "command"];
+const EXAMPLES: [&str; 6] = ["nginx", "redis", "two-services", "xfnts", "command", "board"];
 
 fn path_of(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(format!("{name}.toml"))

@@ -10,6 +10,7 @@ mod layers;
 mod machine;
 mod mutations;
 mod presets;
+mod said_of_board;
 mod said_of_checks;
 mod said_of_keys;
 mod said_of_policies;

@@ -222,13 +222,13 @@ giveover.toml:3:12: error: giveover: there is no command to hand it over with
 giveover.toml:7:12: error: giveover: "node" is not in this version
   7 | giveover = "node"
     |            ^^^^^^ "command" with [giveover] command can reach another node
-giveover.toml:11:12: error: giveover: "board" is not in this version
+giveover.toml:11:12: error: giveover: there is no board to reset this host
   11 | giveover = "board"
-     |            ^^^^^^^ "command" can run what resets this host
-giveover.toml:15:12: error: giveover: must be "command" or "none"
+     |            ^^^^^^^ [board] needs `port` and `key`
+giveover.toml:15:12: error: giveover: must be "command", "board" or "none"
   15 | giveover = "nobody"
      |            ^^^^^^^^
-giveover.toml:19:12: error: giveover: must be "command" or "none"
+giveover.toml:19:12: error: giveover: must be "command", "board" or "none"
   19 | giveover = "comand"
      |            ^^^^^^^^ did you mean `command`?
 giveover.toml:22:1: error: may: nothing is ever handed over without `command`
@@ -254,8 +254,6 @@ services = ["web"]
 [pool.web]
 [pool.web.member]
 a = "10.0.0.11:80"
-[board]
-port = "/dev/giveover-board"
 [watch]
 listen = "127.0.0.1:9709"
 [notify.ops]
@@ -281,19 +279,16 @@ giveover.toml:7:2: error: [group] is not in this version
 giveover.toml:9:2: error: [pool] is not in this version
   9 | [pool.web]
     |  ^^^^ take it out; members can be watched one by one as services
-giveover.toml:12:2: error: [board] is not in this version
-  12 | [board]
-     |  ^^^^^ take it out; no hardware resets this host
-giveover.toml:14:2: error: [watch] is not in this version
-  14 | [watch]
+giveover.toml:12:2: error: [watch] is not in this version
+  12 | [watch]
      |  ^^^^^ take it out; `giveover status --json` and `events --json` have the same
-giveover.toml:16:2: error: [notify] is not in this version
-  16 | [notify.ops]
+giveover.toml:14:2: error: [notify] is not in this version
+  14 | [notify.ops]
      |  ^^^^^^ take it out; `giveover events --json -f` can feed a program
-giveover.toml:18:14: error: [[service.db.error]] is not in this version
-  18 | [[service.db.error]]
+giveover.toml:16:14: error: [[service.db.error]] is not in this version
+  16 | [[service.db.error]]
      |              ^^^^^ take it out; rows of errors belong to checks of databases
-8 errors
+7 errors
 "#,
     );
 }

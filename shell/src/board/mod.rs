@@ -1,0 +1,17 @@
+//! The board that resets this host, as seen from the host.
+//!
+//! [`serial`] is the port, [`key`] the key's file, [`link`] the dialogue (sans-IO: bytes and times
+//! in, bytes and news out), and [`pair`] how a board gets its key. What is to be said, and when,
+//! is the daemon's.
+
+mod here;
+pub mod key;
+pub mod link;
+pub mod pair;
+pub mod serial;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use here::seen;
+pub use link::{Link, Told, Trouble};
+pub use serial::{Serial, SerialError};

@@ -1,0 +1,147 @@
+//! What is said of `[board]`.
+
+use std::path::Path;
+
+use giveover_core::board::{Second, Settings};
+use giveover_core::policy::Destination;
+use giveover_core::time::Span;
+
+use super::{check, plan_of};
+use crate::config::plan::GoesTo;
+
+const LEAST: &str = "[board]\nport = \"/dev/giveover-board\"\nkey = \"/etc/giveover/board.key\"\n";
+
+#[test]
+fn a_board_needs_its_port_and_key_and_the_rest_is_the_interfaces_default() {
+    let board = plan_of(LEAST).board.expect("a board");
+    assert_eq!(board.settings, Settings::DEFAULT);
+    assert_eq!(board.confirm_after, Span::from_secs(300));
+    assert!(!board.required);
+    assert_eq!(board.port, Path::new("/dev/giveover-board"));
+    assert_eq!(plan_of("").board, None);
+}
+
+#[test]
+fn every_key_is_taken() {
+    let text = r#"
+[board]
+kind = "giveover"
+port = "/dev/serial/by-id/usb-x"
+key = "board.key"
+timeout = "10m"
+boot_grace = "20m"
+link_timeout = "15m"
+pulse = "300ms"
+confirm_after = "1m"
+policy = { retry_count = 2, retry_interval = "6h" }
+giveover = "cycle"
+nowayout = true
+required = true
+shadow = false
+[service.uplink]
+unit = "wwan.service"
+check.out = "tcp://192.0.2.1:53"
+giveover = "board"
+"#;
+    let plan = plan_of(text);
+    let board = plan.board.as_deref().expect("a board");
+    let expected = Settings {
+        timeout: Span::from_secs(600),
+        boot_grace: Span::from_secs(1200),
+        link_timeout: Span::from_secs(900),
+        pulse: Span::from_millis(300),
+        retry_count: 2,
+        retry_interval: Span::from_secs(6 * 3600),
+        second: Second::Cycle,
+        nowayout: true,
+    };
+    assert_eq!(board.settings, expected);
+    assert_eq!(board.confirm_after, Span::from_secs(60));
+    assert!(board.required);
+    assert_eq!(plan.services[0].giveover, GoesTo::Board);
+    assert_eq!(plan.services[0].policy.scope().destination, Destination::Board);
+    // A long time-out takes the wait for a lost port along.
+    let long = plan_of(&format!("{LEAST}timeout = \"1h\"\npolicy.retry_interval = \"7h\"\n"));
+    assert_eq!(long.board.expect("a board").settings.link_timeout, Span::from_secs(3600));
+}
+
+#[test]
+fn what_is_out_of_range_or_of_another_version_is_refused_with_its_place() {
+    check(
+        r#"
+[board]
+kind = "linux"
+key = "../board.key"
+timeout = "500ms"
+boot_grace = "1s"
+link_timeout = "30s"
+pulse = "2s"
+confirm_after = "0s"
+policy = { retry_count = 9, retry_interval = 600, retry_cont = 3 }
+giveover = "alram"
+nowayout = 1
+shadow = true
+tiemout = "60s"
+"#,
+        r#"
+giveover.toml:1:1: error: board: needs `port`
+  1 | [board]
+    | ^^^^^^^ port = "/dev/giveover-board"
+giveover.toml:2:8: error: kind: "linux" is not in this version
+  2 | kind = "linux"
+    |        ^^^^^^^ systemd's RuntimeWatchdogSec= feeds /dev/watchdog
+giveover.toml:3:7: error: key: must be an absolute path, or the bare name of a credential
+  3 | key = "../board.key"
+    |       ^^^^^^^^^^^^^^
+giveover.toml:4:11: error: timeout: must be 1s to 1h
+  4 | timeout = "500ms"
+    |           ^^^^^^^
+giveover.toml:5:14: error: boot_grace: must be 2s to 1d
+  5 | boot_grace = "1s"
+    |              ^^^^
+giveover.toml:6:16: error: link_timeout: must be 60s to 1d
+  6 | link_timeout = "30s"
+    |                ^^^^^
+giveover.toml:7:9: error: pulse: must be 50ms to 1s
+  7 | pulse = "2s"
+    |         ^^^^
+giveover.toml:8:17: error: confirm_after: must be 1s to 1h
+  8 | confirm_after = "0s"
+    |                 ^^^^
+giveover.toml:9:26: error: retry_count: must be 0 to 8
+  9 | policy = { retry_count = 9, retry_interval = 600, retry_cont = 3 }
+    |                          ^
+giveover.toml:9:46: error: retry_interval: a duration needs a unit: "600s"
+  9 | policy = { retry_count = 9, retry_interval = 600, retry_cont = 3 }
+    |                                              ^^^
+giveover.toml:9:51: error: unknown key `retry_cont` in board.policy
+  9 | policy = { retry_count = 9, retry_interval = 600, retry_cont = 3 }
+    |                                                   ^^^^^^^^^^ did you mean `retry_count`?
+giveover.toml:10:12: error: giveover: must be "alarm", "off", "cycle" or "none"
+  10 | giveover = "alram"
+     |            ^^^^^^^ did you mean `alarm`?
+giveover.toml:11:12: error: nowayout: true or false is wanted, this is a number
+  11 | nowayout = 1
+     |            ^
+giveover.toml:12:10: error: shadow: is not in this version
+  12 | shadow = true
+     |          ^^^^ take it out: the board trusts the host's own monitors
+giveover.toml:13:1: error: unknown key `tiemout` in board
+  13 | tiemout = "60s"
+     | ^^^^^^^ did you mean `timeout`?
+15 errors
+"#,
+    );
+    check(
+        &format!("{LEAST}kind = \"stick\"\npolicy = {{ retry_interval = \"30m\" }}\n"),
+        r#"
+giveover.toml:4:8: error: kind: "stick" is not in this version
+  4 | kind = "stick"
+    |        ^^^^^^^ only a board with our firmware, kind = "giveover"
+giveover.toml:5:10: error: policy: the resets would be forgotten before they are used up: never given over
+  5 | policy = { retry_interval = "30m" }
+    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^ retry_interval must be at least retry_count × (timeout + boot_grace), 1980s
+2 errors
+"#,
+    );
+}

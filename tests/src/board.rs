@@ -1,0 +1,351 @@
+//! A board to stand in for hardware: the real machine and the real wire, over a pseudo terminal.
+//!
+//! [`Standin`] is sans-IO and lives in whatever time it is given; [`Port`] runs one in real time
+//! on a thread, behind a terminal line. Faults are those that real hardware has: silence, another
+//! key, another version, chatter, a pulled plug.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant as Moment};
+
+use giveover_core::board::{Action, Board, Event, Log, Note, Request, Start, State, Why};
+use giveover_core::time::Instant;
+use giveover_core::wire::{
+    About, Ask, BoardEnd, Decoder, FromBoard, Key, Lines, LinkCounters, MAX_ENCODED, Opened,
+    ToBoard,
+};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+/// The key that tests use, as the 32 bytes of its file.
+pub const SECRET: [u8; 32] = [0x5A; 32];
+
+/// The same as the text of its file.
+#[must_use]
+pub fn key_text() -> String {
+    SECRET.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What is wrong with it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    /// It hears everything and says nothing.
+    pub mute: bool,
+    /// It says so many frames fewer: they are lost on the way.
+    pub lose: u32,
+    /// It loses so many frames of the host.
+    pub deaf: u32,
+}
+
+/// The board's end, with all but its pins.
+pub struct Standin {
+    /// Its link.
+    pub end: BoardEnd,
+    decoder: Decoder,
+    /// Its machine.
+    pub machine: Board,
+    log: Log<32>,
+    key: Option<Key>,
+    /// The jumper was set at power-up: another key is taken.
+    pub rekey: bool,
+    fresh: bool,
+    hellos: u32,
+    began: Instant,
+    /// When the reset line was held, and why.
+    pub pulses: Vec<(Instant, Why)>,
+    why: Why,
+    /// The requests that came, in order.
+    pub asked: Vec<Request>,
+    /// The longest time between two feeds of an armed board, in ms.
+    pub feeds: u32,
+    /// What is wrong.
+    pub faults: Faults,
+    out: Vec<u8>,
+}
+
+impl Standin {
+    /// A board that was just powered up.
+    #[must_use]
+    pub fn new(key: Option<Key>, device: u64) -> Self {
+        let now = Instant::from_millis(0);
+        let (machine, actions) = Board::start(None, Start::PowerUp, now);
+        let mut board = Self {
+            end: BoardEnd::new(key, device),
+            decoder: Decoder::new(),
+            machine,
+            log: Log::new(),
+            key,
+            rekey: false,
+            fresh: true,
+            hellos: 0,
+            began: now,
+            pulses: Vec::new(),
+            why: Why::Test,
+            asked: Vec::new(),
+            feeds: 0,
+            faults: Faults::default(),
+            out: Vec::new(),
+        };
+        board.carry_out(actions.as_slice(), 0, now);
+        board
+    }
+
+    /// How it stands.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.machine.state()
+    }
+
+    /// Something happened to it.
+    pub fn tell(&mut self, event: Event, now: Instant) {
+        self.go_on(event, 0, now);
+    }
+
+    /// Does what is due.
+    pub fn due(&mut self, now: Instant) {
+        if self.machine.poll_timeout().is_some_and(|due| now >= due) {
+            self.go_on(Event::Timeout, 0, now);
+        }
+    }
+
+    /// When [`Standin::due`] is wanted.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.machine.poll_timeout()
+    }
+
+    /// Takes bytes; what it says to them.
+    pub fn hear(&mut self, bytes: &[u8], now: Instant) -> Vec<u8> {
+        for byte in bytes {
+            let Some(Ok(raw)) = self.decoder.push(*byte) else { continue };
+            if self.faults.deaf > 0 {
+                self.faults.deaf -= 1;
+                continue;
+            }
+            if let Ok(opened) = self.end.open(&raw) {
+                self.take(opened, now);
+            }
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    fn take(&mut self, opened: Opened, now: Instant) {
+        self.fresh |= opened.fresh;
+        let to = opened.counter;
+        if let Some(request) = opened.frame.request() {
+            self.asked.push(request);
+            return self.go_on(Event::Host(request), to, now);
+        }
+        match opened.frame {
+            ToBoard::Hello { nonce } => {
+                self.hellos += 1;
+                let own = u64::from(self.hellos) << 32 | self.began.as_millis();
+                let mut buffer = [0; MAX_ENCODED];
+                let length = self.end.answer_hello(nonce, own, &mut buffer);
+                self.put(&buffer, length);
+            }
+            ToBoard::Ask(ask) => self.tell_host(ask, now),
+            ToBoard::Feed { answer, verdict } => {
+                let right = self.end.answers(answer);
+                let fresh = std::mem::take(&mut self.fresh);
+                self.feeds += u32::from(right);
+                self.go_on(Event::Feed { fresh, right, verdict }, to, now);
+                self.tell_host(Ask::Status, now);
+            }
+            ToBoard::ReadLog { from } => {
+                let frame = match self.log.read(from) {
+                    Some(entry) => FromBoard::Log(entry),
+                    None => FromBoard::LogEnd { lost: self.log.lost() },
+                };
+                self.say(&frame);
+            }
+            ToBoard::FlushLog { through } => {
+                self.log.flush(through);
+                self.say(&FromBoard::Answer { to, refusal: None });
+            }
+            ToBoard::Pair(key) => self.pair(key),
+            _ => {
+                let refusal = Some(giveover_core::board::Refusal::Unsupported);
+                self.say(&FromBoard::Answer { to, refusal });
+            }
+        }
+    }
+
+    fn pair(&mut self, key: Key) {
+        let refusal = if self.key.is_some() && !self.rekey {
+            Some(giveover_core::board::Refusal::Keyed)
+        } else {
+            self.key = Some(key);
+            self.end.set_key(key);
+            None
+        };
+        self.say(&FromBoard::Answer { to: 0, refusal });
+    }
+
+    fn go_on(&mut self, event: Event, to: u32, now: Instant) {
+        let mut next = Some(event);
+        while let Some(event) = next {
+            let actions = self.machine.handle(event, now);
+            next = self.carry_out(actions.as_slice(), to, now);
+        }
+    }
+
+    fn carry_out(&mut self, actions: &[Action], to: u32, now: Instant) -> Option<Event> {
+        let mut next = None;
+        for action in actions {
+            match *action {
+                Action::Store => {
+                    let number = self.machine.durable().number;
+                    next = Some(Event::Stored { number, ok: true });
+                }
+                Action::Pulse { .. } => self.pulses.push((now, self.why)),
+                Action::Echo => {
+                    let frame = FromBoard::Settings(*self.machine.settings());
+                    self.say(&frame);
+                }
+                Action::Answer(refusal) => self.say(&FromBoard::Answer { to, refusal }),
+                Action::Note(note) => {
+                    if let Note::Intent { why, .. } = note {
+                        self.why = why;
+                    }
+                    self.log.add(now, note);
+                }
+                _ => {}
+            }
+        }
+        next
+    }
+
+    fn tell_host(&mut self, ask: Ask, now: Instant) {
+        let frame = match ask {
+            Ask::Status => FromBoard::Status {
+                challenge: self.end.challenge(),
+                lines: Lines {
+                    reset_held: self.state() == State::Pulsing,
+                    reset_high: Some(self.state() != State::Pulsing),
+                    second_on: false,
+                },
+                report: self.machine.report(now),
+            },
+            Ask::Counters => FromBoard::Counters {
+                board: *self.machine.counters(),
+                link: LinkCounters { garbage: self.decoder.garbage(), ..self.end.counters() },
+            },
+            Ask::About => FromBoard::About(About {
+                board: *b"stand-in\0\0\0\0",
+                version: [0, 1, 0],
+                up: Instant::from_millis(now.since(self.began)),
+                power_up: true,
+                bites: 0,
+                store_used: 3,
+                store_size: 512,
+            }),
+            Ask::Settings => FromBoard::Settings(*self.machine.settings()),
+        };
+        self.say(&frame);
+    }
+
+    fn say(&mut self, frame: &FromBoard) {
+        let mut buffer = [0; MAX_ENCODED];
+        let length = self.end.seal(frame, &mut buffer);
+        self.put(&buffer, length);
+    }
+
+    fn put(&mut self, buffer: &[u8], length: Option<usize>) {
+        if self.faults.lose > 0 {
+            self.faults.lose -= 1;
+            return;
+        }
+        if !self.faults.mute {
+            self.out.extend_from_slice(&buffer[..length.expect("room")]);
+        }
+    }
+}
+
+/// A stand-in in real time, behind a terminal line.
+pub struct Port {
+    /// The line.
+    pub path: PathBuf,
+    board: Arc<Mutex<Standin>>,
+    begun: Moment,
+    plugged: Arc<Mutex<bool>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Port {
+    /// Plugs a board in.
+    ///
+    /// # Panics
+    /// There are no pseudo terminals.
+    #[must_use]
+    pub fn plug(board: Standin) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let far = openpt(flags).expect("a pseudo terminal");
+        grantpt(&far).expect("granted");
+        unlockpt(&far).expect("unlocked");
+        let path = ptsname(&far, Vec::new()).expect("its name").into_string().expect("ASCII");
+        rustix::io::ioctl_fionbio(&far, true).expect("non-blocking");
+        let board = Arc::new(Mutex::new(board));
+        let plugged = Arc::new(Mutex::new(true));
+        let begun = Moment::now();
+        let (shared, alive) = (Arc::clone(&board), Arc::clone(&plugged));
+        let run = move || run(File::from(far), &shared, &alive, begun);
+        let thread = Some(std::thread::spawn(run));
+        Self { path: PathBuf::from(path), board, begun, plugged, thread }
+    }
+
+    /// The board, between two of its steps.
+    ///
+    /// # Panics
+    /// Its thread has.
+    pub fn board(&self) -> MutexGuard<'_, Standin> {
+        self.board.lock().expect("its thread is well")
+    }
+
+    /// The board's time.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        Instant::from_millis(self.begun.elapsed().as_millis() as u64)
+    }
+
+    /// Pulls the plug: the line is gone, and the board with it.
+    ///
+    /// # Panics
+    /// Its thread has.
+    pub fn unplug(&mut self) {
+        *self.plugged.lock().expect("its thread is well") = false;
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("its thread is well");
+        }
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        if let Ok(mut plugged) = self.plugged.lock() {
+            *plugged = false;
+        }
+    }
+}
+
+fn run(mut far: File, board: &Mutex<Standin>, alive: &Mutex<bool>, begun: Moment) {
+    let mut buffer = [0; 512];
+    while *alive.lock().expect("well") {
+        // Nobody has the line open, or nothing has come: both are told as errors.
+        let count = far.read(&mut buffer).unwrap_or(0);
+        let now = Instant::from_millis(begun.elapsed().as_millis() as u64);
+        let said = {
+            let mut board = board.lock().expect("well");
+            board.due(now);
+            board.hear(&buffer[..count], now)
+        };
+        if !said.is_empty() {
+            let _ = far.write_all(&said); // whoever should read it has gone
+        }
+        if count == 0 {
+            std::thread::park_timeout(Duration::from_millis(2));
+        }
+    }
+}
