@@ -185,3 +185,35 @@ fn a_reload_keeps_who_gave_it_over() {
     let denied = daemon.wait_event("web", "denied");
     assert!(denied["text"].as_str().expect("text").contains("ping-pong"), "{denied}");
 }
+
+/// What the start had begun would run on, and nobody would watch it.
+#[test]
+fn a_start_that_was_cut_short_is_made_by_the_next_daemon() {
+    let mut daemon = puppet(
+        "[service.slow]\n\
+         start = [\"/bin/sh\", \"-c\", \"until test -e $DIR/go; do sleep 0.05; done; \
+         sleep 600 & exit 0\"]\n\
+         forks = true\n\
+         allow = [\"no-checks\"]\n",
+    );
+    let go = daemon.dir.path().join("go");
+    std::fs::write(&go, "").expect("a file");
+    daemon.wait_status("slow", "ok");
+    let _ = daemon.ok(&["stop", "slow"]);
+    std::fs::remove_file(&go).expect("removed");
+    let mut asked = Command::new(giveover())
+        .args(["start", "slow"])
+        .env("GIVEOVER_SOCKET", daemon.socket())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("giveover runs");
+    daemon.wait_service("slow", "to be starting", |slow| slow["waiting_for"] == "starting");
+    daemon.kill();
+    let _ = asked.wait();
+    std::fs::write(&go, "").expect("a file");
+    daemon.run();
+    daemon.wait_status("slow", "ok");
+    let _ = daemon.ok(&["stop", "slow"]);
+}
