@@ -185,3 +185,59 @@ fn a_reload_keeps_who_gave_it_over() {
     let denied = daemon.wait_event("web", "denied");
     assert!(denied["text"].as_str().expect("text").contains("ping-pong"), "{denied}");
 }
+
+/// What the start had begun would run on, and nobody would watch it.
+#[test]
+fn a_start_that_was_cut_short_is_made_by_the_next_daemon() {
+    let mut daemon = puppet(
+        "[service.slow]\n\
+         start = [\"/bin/sh\", \"-c\", \"until test -e $DIR/go; do sleep 0.05; done; \
+         sleep 600 & exit 0\"]\n\
+         forks = true\n\
+         allow = [\"no-checks\"]\n",
+    );
+    let go = daemon.dir.path().join("go");
+    std::fs::write(&go, "").expect("a file");
+    daemon.wait_status("slow", "ok");
+    let _ = daemon.ok(&["stop", "slow"]);
+    std::fs::remove_file(&go).expect("removed");
+    let mut asked = Command::new(giveover())
+        .args(["start", "slow"])
+        .env("GIVEOVER_SOCKET", daemon.socket())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("giveover runs");
+    daemon.wait_service("slow", "to be starting", |slow| slow["waiting_for"] == "starting");
+    daemon.kill();
+    let _ = asked.wait();
+    std::fs::write(&go, "").expect("a file");
+    daemon.run();
+    daemon.wait_status("slow", "ok");
+    let _ = daemon.ok(&["stop", "slow"]);
+}
+
+/// What was asked for on the command line is in force whatever the file says.
+#[test]
+fn a_reload_while_observing_tells_no_change_that_is_none() {
+    let (daemon, _) = with_puppet(env!("CARGO_BIN_EXE_puppet"), &["--observe"], "");
+    daemon.wait_status("web", "ok");
+    let text = daemon.ok(&["reload", "--dry-run"]);
+    assert!(text.contains("nothing would change"), "{text}");
+    let text = daemon.ok(&["reload"]);
+    assert!(text.contains("nothing has changed"), "{text}");
+}
+
+/// Nobody was told how, so nobody says how.
+#[test]
+fn a_death_that_no_monitor_saw_has_no_made_up_cause() {
+    let daemon = puppet("");
+    let pid = daemon.wait_status("web", "ok")["pid"].as_u64().expect("a pid") as u32;
+    let _ = daemon.ok(&["monitor", "stop", "web"]);
+    giveover_tests::signal_to(pid, Signal::KILL);
+    daemon.wait_service("web", "to be gone", |web| web["pid"].is_null());
+    let _ = daemon.ok(&["monitor", "start", "web"]);
+    let died = daemon.wait_event("web", "died");
+    assert!(died["text"].as_str().expect("text").contains("nobody knows how"), "{died}");
+}

@@ -64,7 +64,10 @@ impl Console {
 
     /// Tells the person; if that fails there is nobody to tell.
     pub fn tell(&mut self, text: &str) {
-        let _ = self.err.write_all(text.as_bytes()).and_then(|()| self.err.flush());
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let whole =
+            self.err.write_all(text.as_bytes()).and_then(|()| self.err.write_all(end.as_bytes()));
+        let _ = whole.and_then(|()| self.err.flush());
     }
 }
 

@@ -419,3 +419,12 @@ fn completions_know_verbs_and_ask_for_services() {
         assert!(!script.contains("VERBS"), "{shell}");
     }
 }
+
+/// The prompt of whoever reads it begins a line.
+#[test]
+fn what_is_told_ends_its_line() {
+    for line in ["check /no/such/file", "simulate /no/such/file"] {
+        let refused = replying(0, "").run(line);
+        assert!(refused.exit == 3 && refused.err.ends_with("1 error\n"), "{line}: {}", refused.err);
+    }
+}

@@ -154,7 +154,7 @@ impl Daemon {
         } else if !stopped && !monitor.is_dead() {
             yes("it runs already")
         } else {
-            self.note_asked(service, "start", who);
+            self.note_asked(service, Wish::Start.word(), who);
             self.watches[service].more().stopped_by_systemd = false;
             self.start(service, Why::Operator);
             None

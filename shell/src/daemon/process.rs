@@ -1,6 +1,6 @@
 //! The processes and units behind the services: the one place that touches them.
 
-use giveover_core::failure::Cause;
+use giveover_core::failure::{Cause, Phase};
 use giveover_core::monitor::Event as Fed;
 
 use super::Daemon;
@@ -209,7 +209,7 @@ impl Daemon {
         self.watches[service].more_ref()?.last_pid
     }
 
-    /// How the process of a service went, if it is gone though it should run.
+    /// That the process of a service went, if it is gone though it should run.
     pub(super) fn gone(&self, service: usize) -> Option<Cause> {
         let idle = self.work(service) == Work::Idle;
         let gone = match self.plan.services[service].run {
@@ -218,6 +218,7 @@ impl Daemon {
                 self.services.is_running(service as u32) == Some(false)
             }
         };
-        (idle && gone).then(|| self.watches[service].monitor.death())
+        // A monitor that had ended was not told how.
+        (idle && gone).then(|| Cause::new(Phase::Died, Cause::UNKNOWN))
     }
 }

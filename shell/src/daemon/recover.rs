@@ -106,11 +106,19 @@ impl Daemon {
             Waiting::Ended(Ended::NotBegun) if adopted => self.adopted(service),
             Waiting::Ended(Ended::NotBegun) => self.first_start(service),
             Waiting::Ended(Ended::Unmonitored) => self.take_up_ended(service, adopted),
-            Waiting::Ended(Ended::Stopped) | Waiting::GivenOver => {}
+            Waiting::Ended(Ended::Stopped) | Waiting::GivenOver => self.take_up_stopped(service),
             _ if adopted => self.still_there(service),
             _ => self.not_there(service),
         }
         self.arm(service);
+    }
+
+    /// What is stopped stays so, unless a person's start was cut short: something of it may run.
+    fn take_up_stopped(&mut self, service: usize) {
+        let noted = self.journal.ledger().service(self.watches[service].machine);
+        if noted.and_then(journal::Service::wish) == Some(Wish::Start) {
+            self.start(service, Why::Operator);
+        }
     }
 
     /// A monitor that has ended: because a person wanted it, or with the daemon before us.
@@ -122,8 +130,8 @@ impl Daemon {
             Some(Wish::Stop) => self.stop(service, Then::Rest),
             Some(Wish::Unwatched) if adopted || watched => {}
             // What does not run is started as at every beginning, and then it is watched.
-            Some(Wish::Unwatched) | None if !adopted => self.first_start(service),
-            Some(Wish::Unwatched) | None => self.adopted(service),
+            Some(Wish::Unwatched | Wish::Start) | None if !adopted => self.first_start(service),
+            Some(Wish::Unwatched | Wish::Start) | None => self.adopted(service),
         }
     }
 

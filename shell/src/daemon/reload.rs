@@ -17,10 +17,13 @@ use crate::report::model::Reply;
 impl Daemon {
     /// Reads the configuration again. A bad one changes nothing.
     pub(super) fn reload(&mut self, dry_run: bool, who: &str) -> Reply {
-        let plan = match config::load(&self.plan.file) {
+        let mut plan = match config::load(&self.plan.file) {
             Ok(Loaded { plan, .. }) => self.with_time_outs(plan),
             Err(report) => return self.refuse_reload(&report, dry_run),
         };
+        if self.observe_asked || plan.host.observe {
+            observe(&mut plan); // what is compared is what will be in force
+        }
         let changes = config::diff::diff(&self.shown_plan(), &plan);
         let mut lines: Vec<String> = changes.sentences();
         lines.extend(self.left_running(&plan));
@@ -120,11 +123,8 @@ impl Daemon {
     }
 
     /// Puts `plan` in the place of the old one. Monitors go along by name.
-    fn exchange(&mut self, mut plan: Plan) {
+    fn exchange(&mut self, plan: Plan) {
         let now = self.now;
-        if self.observe_asked || plan.host.observe {
-            observe(&mut plan);
-        }
         let mut plan = shared(plan);
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);

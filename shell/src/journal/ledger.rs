@@ -33,13 +33,16 @@ pub struct Service {
     more: Option<Box<More>>,
 }
 
-/// Why a person ended a service's monitor. A monitor that ended without one ended with its daemon.
+/// What a person wanted of a service that is not watched, or is not to be. A monitor that ended
+/// without one ended with its daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// To stop the service; it is not known to have stopped.
     Stop,
     /// To leave the service alone.
     Unwatched,
+    /// To start the service; it is not known to have started.
+    Start,
 }
 
 impl Wish {
@@ -49,11 +52,12 @@ impl Wish {
         match self {
             Self::Stop => "stop",
             Self::Unwatched => "monitor stop",
+            Self::Start => "start",
         }
     }
 
     fn from_word(word: &str) -> Option<Self> {
-        [Self::Stop, Self::Unwatched].into_iter().find(|wish| wish.word() == word)
+        [Self::Stop, Self::Unwatched, Self::Start].into_iter().find(|wish| wish.word() == word)
     }
 }
 
