@@ -85,27 +85,32 @@ impl Board {
     /// Time that goes back is taken as the latest time seen, and counted. Every event in every
     /// state is answered, most of them by nothing.
     pub fn handle(&mut self, event: Event, now: Instant) -> Actions {
-        let now = self.clamp(now);
         let mut actions = Actions::new();
+        self.handle_into(event, now, &mut actions);
+        actions
+    }
+
+    /// The same with the actions behind those in the caller's place, for a small stack.
+    pub fn handle_into(&mut self, event: Event, now: Instant, actions: &mut Actions) {
+        let now = self.clamp(now);
         let before = self.stage.state();
-        self.on_due(now, &mut actions);
+        self.on_due(now, actions);
         match event {
             Event::Timeout => {}
             Event::Feed { fresh, right, verdict: _ } => {
-                self.on_feed(fresh, right, now, &mut actions);
+                self.on_feed(fresh, right, now, actions);
             }
-            Event::Host(request) => self.on_request(request, now, &mut actions),
-            Event::Stored { number, ok } => self.on_stored(number, ok, now, &mut actions),
-            Event::LineRefused { ticket } => self.on_line_refused(ticket, now, &mut actions),
-            Event::Jumper(set) => self.on_jumper(set, now, &mut actions),
-            Event::HostPower(on) => self.on_host_power(on, &mut actions),
-            Event::Link(up) => self.on_link(up, now, &mut actions),
+            Event::Host(request) => self.on_request(request, now, actions),
+            Event::Stored { number, ok } => self.on_stored(number, ok, now, actions),
+            Event::LineRefused { ticket } => self.on_line_refused(ticket, now, actions),
+            Event::Jumper(set) => self.on_jumper(set, now, actions),
+            Event::HostPower(on) => self.on_host_power(on, actions),
+            Event::Link(up) => self.on_link(up, now, actions),
             Event::Differs { service } => {
-                self.on_bad(Why::Shadow { service }, now, &mut actions);
+                self.on_bad(Why::Shadow { service }, now, actions);
             }
         }
-        self.finish(before, now, &mut actions);
-        actions
+        self.finish(before, now, actions);
     }
 
     /// When [`Event::Timeout`] is wanted; `None` while only other events can move the machine.
@@ -178,6 +183,15 @@ impl Board {
             resets: Resets::of(self.history.restart_times()),
             ..self.record
         }
+    }
+
+    /// The same without a copy, for a small stack.
+    pub fn record(&mut self) -> &Durable {
+        self.record.powered = self.latest;
+        self.record.guarding = self.stage.is_guarding();
+        self.record.held = self.stage.held();
+        self.record.resets = Resets::of(self.history.restart_times());
+        &self.record
     }
 
     /// How it stands at `now`, for the host's screen.

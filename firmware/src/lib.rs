@@ -7,11 +7,23 @@
 //! - [`tick`]: milliseconds that never wrap, from a hardware counter that does.
 //! - [`mod@line`]: the reset line, which is released in every state but one, and in that one for a
 //!   second at most.
+//! - [`store`]: the record that outlives resets and power cuts, in retained RAM and flash.
+//! - [`link`]: frames from the host and to it, over [`serial`].
+//! - [`fifo`]: bytes from an interrupt to the loop.
 //!
 //! What it leaves to board support: pins, the periodic timer, and calling
 //! [`line::ResetLine::release`] from the handlers of faults and panics.
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod board;
+pub mod contact;
+pub mod fifo;
+pub mod hardware;
+pub mod kept;
+pub mod light;
 pub mod line;
+pub mod link;
+pub mod serial;
+pub mod store;
 pub mod tick;

@@ -52,6 +52,9 @@ impl Timing {
     /// After power-up nothing is pulled for this long.
     pub const HOLD_OFF: Span = Span::from_secs(2);
 
+    /// What holds where nothing else is known.
+    pub const USUAL: Self = Self { pulse: Self::PULSE, boot_grace: Span::from_secs(600) };
+
     /// A pulse of `pulse`, and `boot_grace` from its end to the next.
     ///
     /// # Errors

@@ -26,11 +26,16 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// A counter of `bits` bits, or `None` where that is not 1 to 32.
+    /// No counter is faster, in Hz: a processor's own at 16 MHz is the fastest there is.
+    pub const FASTEST: u32 = u32::MAX / 125;
+
+    /// A counter of `bits` bits, or `None` where that is not 1 to 32, or it is too fast.
     #[must_use]
     pub const fn new(hz: NonZeroU32, bits: u32, direction: Direction) -> Option<Self> {
         match bits {
-            1..=32 => Some(Self { hz, mask: u32::MAX >> (32 - bits), direction }),
+            1..=32 if hz.get() <= Self::FASTEST => {
+                Some(Self { hz, mask: u32::MAX >> (32 - bits), direction })
+            }
             _ => None,
         }
     }
@@ -64,7 +69,7 @@ pub struct Tick {
     counter: Counter,
     last: u32,
     /// What is left over, in counts times a thousand; less than one millisecond of them.
-    rest: u64,
+    rest: u32,
     now: Instant,
 }
 
@@ -79,10 +84,22 @@ impl Tick {
     pub fn look(&mut self, raw: u32) -> Instant {
         let counts = self.counter.between(self.last, raw);
         self.last = raw;
-        let hz = u64::from(self.counter.hz.get());
-        let thousands = u64::from(counts) * 1000 + self.rest;
-        self.rest = thousands % hz;
-        self.now = Instant::from_millis(self.now.as_millis().saturating_add(thousands / hz));
+        let hz = self.counter.hz.get();
+        let (seconds, part) = (counts / hz, counts % hz);
+        // Thousands over the rate, without 64 bits to divide: 125 fit, and twice as many three
+        // times.
+        let (mut ms, mut rest) = (part * 125 / hz, part * 125 % hz);
+        for _ in 0..3 {
+            rest *= 2;
+            let more = rest >= hz;
+            ms = 2 * ms + u32::from(more);
+            rest -= if more { hz } else { 0 };
+        }
+        rest += self.rest;
+        let more = rest >= hz;
+        self.rest = rest - if more { hz } else { 0 };
+        let ms = u64::from(seconds) * 1000 + u64::from(ms + u32::from(more));
+        self.now = Instant::from_millis(self.now.as_millis().saturating_add(ms));
         self.now
     }
 
@@ -149,6 +166,8 @@ mod tests {
         let hz = NonZeroU32::new(1).expect("not zero");
         assert_eq!(Counter::new(hz, 0, Direction::Up), None);
         assert_eq!(Counter::new(hz, 33, Direction::Up), None);
+        let fast = NonZeroU32::new(Counter::FASTEST + 1).expect("not zero");
+        assert_eq!(Counter::new(fast, 32, Direction::Up), None);
     }
 
     /// However it is looked at, the time is all counts together, cut to milliseconds once.
@@ -161,7 +180,14 @@ mod tests {
             state ^= state >> 27;
             (state >> 33) as u32 % below
         };
-        for (hz, bits) in [(32_768, 24), (1_000_000, 32), (999, 16), (16_000_000, 24), (7, 8)] {
+        for (hz, bits) in [
+            (32_768, 24),
+            (1_000_000, 32),
+            (999, 16),
+            (16_000_000, 24),
+            (Counter::FASTEST, 32),
+            (7, 8),
+        ] {
             for direction in [Direction::Up, Direction::Down] {
                 let counter = counter(hz, bits, direction);
                 let first = random(1 << 30);

@@ -29,7 +29,8 @@ pub fn probe(table: &str, timeout_ms: u32) -> Found {
         "[policy.default]\nprobe_timeout = \"{timeout_ms}ms\"\n[service.s]\ncheck.c = {table}\n"
     );
     let loaded = config::load_str("test", &text).unwrap_or_else(|errors| panic!("{errors}"));
-    let check = loaded.plan.services.into_iter().next().expect("a service").checks.remove(0);
+    let check =
+        loaded.plan.services.into_iter().next().expect("a service").checks.into_vec().remove(0);
     let start = Wall::now();
     let now = || Instant::from_millis(start.elapsed().as_millis() as u64);
     let Once { steps, end, elapsed_ms } = probe_once(&check, 0, 0, now).expect("a probe");

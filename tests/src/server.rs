@@ -42,7 +42,9 @@ impl Server {
             if let Some(status) = server.child.try_wait().expect("its status") {
                 panic!("the server ended with {status}:\n{}", server.log());
             }
-            TcpStream::connect(("127.0.0.1", port)).ok()
+            let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+            // A connection to a port where nobody listens yet can meet itself.
+            (stream.local_addr().ok() != stream.peer_addr().ok()).then_some(())
         });
         server
     }

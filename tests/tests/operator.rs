@@ -93,8 +93,9 @@ fn past_the_budget_it_is_given_over_by_command() {
     );
     daemon.wait_status("web", "ok");
     daemon.mood("refuse");
-    let service = daemon.wait_status("web", "offline");
-    assert_eq!(service["waiting_for"], "given_over", "{service}");
+    let service = daemon
+        .wait_service("web", "to be given over", |service| service["waiting_for"] == "given_over");
+    assert_eq!(service["status"], "offline", "{service}");
     let said = std::fs::read_to_string(daemon.dir.path().join("said")).expect("the command ran");
     assert_eq!(said, "may\nweb\n");
     // pgrep sees the shell that runs it, whose words name the file, and nothing else.

@@ -44,8 +44,8 @@ pub(crate) fn archive(bytes: &[u8]) -> Result<Sizes, String> {
     Ok(sum)
 }
 
-/// The sections of one object that take room in an image.
-fn object(bytes: &[u8]) -> Option<Sizes> {
+/// The sections of one object, or of a linked image, that take room.
+pub(crate) fn object(bytes: &[u8]) -> Option<Sizes> {
     if bytes.get(4..6)? != [1, 1] {
         return None;
     }
@@ -66,12 +66,14 @@ fn object(bytes: &[u8]) -> Option<Sizes> {
     Some(sizes)
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+/// The word at an offset.
+pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
 
-fn half(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+/// The half word at an offset.
+pub(crate) fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
 }
 
 #[cfg(test)]

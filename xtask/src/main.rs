@@ -4,19 +4,25 @@
 //! this compiles in a moment and still runs when the rest does not build.
 
 mod bench;
+mod board;
 mod child;
 mod elf;
 mod entries;
 mod features;
+mod firmware;
 mod floors;
+mod flow;
 mod harness;
+mod image;
 mod lacks;
 mod licences;
 mod needs;
+mod qemu;
 mod requirements;
 mod size;
 mod source;
 mod spdx;
+mod stack;
 mod step;
 mod suggest;
 mod summary;
@@ -29,10 +35,12 @@ use std::process::ExitCode;
 /// A verb: its name, one line of help, and what runs it.
 type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const VERBS: [Verb; 4] = [
+const VERBS: [Verb; 6] = [
     ("test", "everything CI checks; --quick is the inner loop (test --help)", test::run),
     ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
     ("size", "code and data of core and firmware on the board's processors", size::run),
+    ("firmware", "the image of a board, with its sizes and bounds", firmware::run),
+    ("qemu", "a board in QEMU, its serial line on a terminal", qemu::run),
     ("bench", "our figures beside those of HAProxy, monit and keepalived", bench::run),
 ];
 

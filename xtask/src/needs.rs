@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 25] = [
+const PACKAGES: [Package; 27] = [
     Package {
         name: "strace",
         brings: "strace",
@@ -169,6 +169,13 @@ const PACKAGES: [Package; 25] = [
         why: "tomllib, another reader of our example files",
     },
     Package {
+        name: "qemu-system-arm",
+        brings: "qemu-system-arm",
+        unit: None,
+        needed: For::RealServers,
+        why: "the boards that can be had without soldering",
+    },
+    Package {
         name: "haproxy",
         brings: "haproxy",
         unit: Some("haproxy.service"),
@@ -209,6 +216,13 @@ const PACKAGES: [Package; 25] = [
         unit: None,
         needed: For::Board,
         why: "the source of `core`, built for the board's processors",
+    },
+    Package {
+        name: "lld",
+        brings: "/usr/bin/ld.lld",
+        unit: None,
+        needed: For::Board,
+        why: "the linker of the board's images",
     },
 ];
 

@@ -3,7 +3,9 @@
 use std::fs;
 use std::process::ExitCode;
 
+use crate::board::BOARDS;
 use crate::elf;
+use crate::firmware::Report;
 use crate::needs;
 use crate::suggest;
 use crate::thumb::{LIBRARIES, TARGETS, Toolchain};
@@ -12,7 +14,8 @@ use crate::workspace::show;
 const HELP: &str = "\
 cargo xtask size [--debian]
 
-Builds core and firmware for the board's processors and prints their sizes in bytes.
+Builds core and firmware for the board's processors and prints their sizes in bytes, and then the
+image of each board with what it takes of flash, RAM and stack. Fails where that is too much.
   --debian   build with Debian's compiler, even if ours has the targets
 ";
 
@@ -27,20 +30,38 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         }
         [first, ..] => return suggest::usage("option", first, ["--debian"].into_iter()),
     };
-    let text = toolchain.and_then(|toolchain| {
+    let done = toolchain.and_then(|toolchain| {
         TARGETS.iter().try_for_each(|target| toolchain.build(target))?;
-        table(toolchain)
+        show(&table(toolchain)?);
+        images(toolchain)
     });
-    match text {
-        Ok(text) => {
-            show(&text);
-            ExitCode::SUCCESS
-        }
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("xtask: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Builds the image of each board and prints what they take.
+///
+/// # Errors
+/// One does not build, or takes more than it may; all are tried.
+pub(crate) fn images(toolchain: Toolchain) -> Result<(), String> {
+    let mut text = format!("\n{}", Report::HEAD);
+    let mut over = Vec::new();
+    for board in &BOARDS {
+        match Report::build(toolchain, board) {
+            Ok(report) => {
+                text += &report.line();
+                over.extend(report.judge().err());
+            }
+            Err(why) => over.push(format!("{}: {why}", board.name)),
+        }
+    }
+    show(&text);
+    if over.is_empty() { Ok(()) } else { Err(over.join("\nxtask: ")) }
 }
 
 /// The sizes of libraries that have been built.

@@ -6,6 +6,7 @@
 use std::fs;
 use std::process::{Command, ExitCode};
 
+use crate::board::BOARDS;
 use crate::features;
 use crate::floors;
 use crate::lacks::Lacks;
@@ -169,6 +170,8 @@ fn board(step: &mut Step) {
                 Ok(table) => show(&table),
                 Err(error) => step.fail(error),
             }
+            BOARDS.iter().for_each(|board| step.check(toolchain.clippy(board)));
+            step.check(size::images(toolchain));
         }
         Err(missing) => step.fail(missing),
     }

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::board::Board;
 use crate::child;
 use crate::features;
 use crate::needs::{self, For};
@@ -23,8 +24,7 @@ pub(crate) const LIBRARIES: [(&str, &str); 2] = [
 pub(crate) enum Toolchain {
     /// The one that runs us, which has `core` for the targets.
     Own,
-    /// Debian's, which builds `core` from its source. Only libraries are built, so no linker for
-    /// the board is needed.
+    /// Debian's, which builds `core` from its source and links with Debian's `ld.lld`.
     Debian,
 }
 
@@ -84,6 +84,14 @@ impl Toolchain {
     }
 
     fn cargo(self, verb: &str, target: &str) -> Command {
+        let mut command = self.plain(verb);
+        // With thin LTO a library holds bitcode, in which there is nothing to measure.
+        command.env("CARGO_PROFILE_RELEASE_LTO", "off");
+        command.args(["--release", "--target", target]);
+        command
+    }
+
+    fn plain(self, verb: &str) -> Command {
         let mut command = match self {
             Toolchain::Own => cargo([verb]),
             Toolchain::Debian => {
@@ -91,14 +99,16 @@ impl Toolchain {
                 command.arg(verb).arg("-Zbuild-std=core").current_dir(workspace::root());
                 command.env("RUSTC_BOOTSTRAP", "1").env("RUSTC", "/usr/bin/rustc");
                 command.env("CARGO_TARGET_DIR", self.target_dir());
+                for target in TARGETS {
+                    let name = target.to_uppercase().replace('-', "_");
+                    command.env(format!("CARGO_TARGET_{name}_LINKER"), "ld.lld");
+                }
                 // `cargo run`, which started us, points this at the other compiler's libraries.
                 command.env_remove("LD_LIBRARY_PATH");
                 command
             }
         };
-        // With thin LTO a library holds bitcode, in which there is nothing to measure.
-        command.env("CARGO_PROFILE_RELEASE_LTO", "off");
-        command.args(["--release", "--target", target]);
+        command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
         command
     }
 
@@ -109,6 +119,26 @@ impl Toolchain {
         let all = features::declared()?.join(",");
         let mut check = self.cargo("check", target);
         child::run(check.args(["--package", "giveover-core", "--features", &all]))
+    }
+
+    /// Builds the image of a board, and says where it is.
+    pub(crate) fn image(self, board: &Board) -> Result<PathBuf, String> {
+        let mut command = self.plain("build");
+        command.args(["--package", "giveover-firmware", "--profile", "firmware"]);
+        command.args(["--target", board.target, "--features", board.name, "--bin", board.name]);
+        child::run(&mut command)?;
+        Ok(self.target_dir().join(board.target).join("firmware").join(board.name))
+    }
+
+    /// The lints on the image of a board, where the compiler that runs us can build it.
+    pub(crate) fn clippy(self, board: &Board) -> Result<(), String> {
+        if self == Toolchain::Debian {
+            return Ok(());
+        }
+        let mut command = self.plain("clippy");
+        command.args(["--package", "giveover-firmware", "--profile", "firmware"]);
+        command.args(["--target", board.target, "--features", board.name, "--bin", board.name]);
+        child::run(command.args(["--", "-D", "warnings"]))
     }
 
     /// The file of a library that [`Toolchain::build`] has built.

@@ -78,7 +78,7 @@ impl Stage {
             Self::Cold { until, .. } | Self::Pulsing { until } | Self::Grace { until, .. } => {
                 Some(until)
             }
-            Self::Armed { warns, expires, .. } => Some(warns.min(expires)),
+            Self::Armed { warns, .. } => Some(warns),
             Self::Warned { expires, .. } => Some(expires),
             Self::Intent { again, .. } => Some(again),
             Self::Held { second_off, .. } => second_off,

@@ -30,7 +30,7 @@ impl Board {
     /// has its grace. A guarded host is guarded on after a reset of the board alone, by a new
     /// grace. Nothing is pulled for [`HOLD_OFF`].
     pub fn start(record: Option<Durable>, start: Start, now: Instant) -> (Self, Actions) {
-        let mut board = Self::blank(record.unwrap_or(Durable::NEW), now);
+        let mut board = Self::blank(record.as_ref().unwrap_or(&Durable::NEW), now);
         let mut actions = Actions::new();
         board.begin(start, &mut actions);
         (board, actions)
@@ -39,14 +39,11 @@ impl Board {
     /// The first half of [`Board::start`], for a caller who has a place for the machine and little
     /// stack: with `record`, and nothing done yet. [`Board::begin`] is the other half.
     #[must_use]
-    pub fn blank(mut record: Durable, now: Instant) -> Self {
-        if record.settings.check().is_err() {
-            record.settings = Settings::DEFAULT; // no store of ours keeps such a record
-        }
+    pub fn blank(record: &Durable, now: Instant) -> Self {
         let now = now.max(record.powered);
         let blank = [Instant::from_millis(0); MOST_RESETS];
-        Self {
-            record,
+        let mut board = Self {
+            record: *record,
             history: History::new([Failure::BLANK; 2], blank, blank),
             stage: Stage::Waiting,
             jumper: false,
@@ -64,7 +61,11 @@ impl Board {
             saved: now,
             dirty: false,
             unsaved: false,
+        };
+        if record.settings.check().is_err() {
+            board.record.settings = Settings::DEFAULT; // no store of ours keeps such a record
         }
+        board
     }
 
     /// The other half of [`Board::start`], once, before any event.

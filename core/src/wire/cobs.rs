@@ -7,6 +7,9 @@ use crate::bytes::Crc32;
 
 use super::{MAX_FRAME, VERSION};
 
+// A block of COBS then always ends with a zero or with the frame, never for want of room.
+const _: () = assert!(MAX_FRAME < 254);
+
 /// What is left of a frame around its version, kind and body.
 const CRC: usize = 4;
 
@@ -131,7 +134,7 @@ impl Decoder {
             self.store(0);
         }
         self.left = byte.wrapping_sub(1);
-        self.zero = byte != u8::MAX;
+        self.zero = true;
     }
 
     fn store(&mut self, byte: u8) {
@@ -194,9 +197,6 @@ impl<'a> Encoder<'a> {
         self.write(self.at, byte);
         self.at = self.at.wrapping_add(1);
         self.code = self.code.wrapping_add(1);
-        if self.code == u8::MAX {
-            self.end_block();
-        }
     }
 
     fn end_block(&mut self) {

@@ -1,8 +1,8 @@
 //! What is around a board: jumper, second line, store, reset line, port, the host's supply.
 
 use giveover_core::board::{
-    Action, Board, Durable, End, Event, HOLD_OFF, Light, Note, Refusal, Request, Second, Settings,
-    Start, State, Why,
+    Action, Board, Durable, End, Event, HOLD_OFF, Light, Note, Refusal, Request, SAVE_EVERY,
+    Second, Settings, Start, State, Why,
 };
 
 use crate::bench::{Bench, Cut};
@@ -162,6 +162,20 @@ fn a_store_that_fails_is_tried_three_times_and_then_no_reset_is_possible() {
     bench.pass(s(1));
     assert_eq!(bench.pulses(), 1, "the third try took it");
     assert!(bench.board.report(ms(bench.now)).store_ok);
+}
+
+#[test]
+fn what_a_store_did_not_take_is_tried_again_in_10_minutes() {
+    let mut bench = Bench::new(PLAIN);
+    bench.store_works = false;
+    bench.ask(Request::Arm).expect("nothing stands in the way");
+    assert_eq!(bench.durable(), None);
+    bench.store_works = true;
+    bench.pass(SAVE_EVERY);
+    assert!(bench.durable().expect("of now").armed);
+    let number = bench.board.durable().number;
+    bench.pass(s(86_400));
+    assert_eq!(bench.board.durable().number, number, "and not again once it is taken");
 }
 
 #[test]

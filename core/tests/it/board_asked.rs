@@ -74,6 +74,15 @@ fn a_disarm_ends_by_itself_and_is_15_minutes_in_any_60() {
 }
 
 #[test]
+fn a_disarm_does_not_outlive_a_reset_of_the_board_and_the_guard_does() {
+    let mut bench = Bench::armed(PLAIN);
+    bench.ask(Request::Disarm(s(900))).expect("nothing stands in the way");
+    bench.restart(Cut::Reset);
+    bench.pass(s(10));
+    assert_eq!(bench.state(), State::Grace);
+}
+
+#[test]
 fn another_disarm_ends_the_one_under_way_and_is_charged_from_there() {
     let mut bench = Bench::armed(PLAIN);
     bench.ask(Request::Disarm(s(900))).expect("the whole of it");
@@ -138,6 +147,8 @@ fn to_arm_ends_a_disarm_and_gives_back_what_is_left_of_it() {
         bench.pass(s(10));
         bench.feed();
         assert_eq!(bench.ask(Request::Disarm(s(900))), Err(Refusal::DisarmedTooLong));
+        bench.ask(Request::Disarm(s(899))).expect("all but the second that was used");
+        bench.ask(Request::Arm).expect("nothing stands in the way");
         bench.pass(s(40));
         bench.feed();
         for _ in 0..240 {

@@ -19,6 +19,8 @@ pub(crate) struct Line {
     pub(crate) host: HostEnd,
     pub(crate) board: BoardEnd,
     pub(crate) nonce: u64,
+    /// The challenge of the last greeting.
+    pub(crate) greeting: u32,
 }
 
 impl Line {
@@ -27,6 +29,7 @@ impl Line {
             host: HostEnd::new(key(0), 0),
             board: BoardEnd::new(Some(key(0)), DEVICE),
             nonce: 0,
+            greeting: 0,
         };
         line.connect();
         line
@@ -38,7 +41,10 @@ impl Line {
         let hello = self.hello();
         let challenge = self.greeted(&hello);
         let answer = self.heard(&challenge).expect("the key is the same");
-        assert!(matches!(answer, FromBoard::Challenge { device: DEVICE, .. }));
+        let FromBoard::Challenge { device: DEVICE, challenge, .. } = answer else {
+            panic!("{answer:?}")
+        };
+        self.greeting = challenge;
     }
 
     pub(crate) fn hello(&self) -> Vec<u8> {

@@ -182,3 +182,22 @@ fn a_host_asks_for_no_reset_that_is_the_boards_own_finding() {
         assert_eq!(line.told(&bytes), Err(Refused::Unknown { kind: 0x0A }), "{why:?}");
     }
 }
+
+/// On a new connection challenges begin anew, whatever was answered on the old.
+#[test]
+fn a_new_connection_begins_with_the_challenge_of_its_greeting() {
+    let mut line = Line::new();
+    for _ in 0..3 {
+        let first = line.host_says(&ToBoard::Arm);
+        assert!(line.told(&first).expect("authentic").fresh);
+        for _ in 0..5 {
+            let challenge = line.board.challenge();
+            assert!(line.board.answers(challenge));
+        }
+        line.connect();
+        let first = line.host_says(&ToBoard::Arm);
+        line.told(&first).expect("authentic");
+        assert_eq!(line.board.challenge(), line.greeting);
+        line.connect();
+    }
+}

@@ -24,6 +24,7 @@ mod builder;
 mod check;
 pub mod diff;
 pub mod dollar;
+pub mod few;
 mod files;
 pub mod here;
 mod host;

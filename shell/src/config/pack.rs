@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 
+use super::few::Few;
 use super::plan::{
     BoardPlan, CheckPlan, GiveoverPlan, HostPlan, Plan, Question, ServicePlan, Targets, Terms,
 };
@@ -100,7 +100,7 @@ struct Head {
 #[derive(Serialize, Deserialize)]
 struct PackedService {
     name: Arc<str>,
-    checks: SmallVec<[PackedCheck; 1]>,
+    checks: Few<PackedCheck>,
     terms: u32,
 }
 

@@ -15,7 +15,8 @@ use giveover_core::policy::Policy;
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
+
+use super::few::Few;
 
 use super::talk::Talk;
 
@@ -106,7 +107,7 @@ pub struct ServicePlan {
     /// The service's name.
     pub name: Arc<str>,
     /// The checks in file order. A check's place here is its number in causes.
-    pub checks: SmallVec<[CheckPlan; 1]>,
+    pub checks: Few<CheckPlan>,
     /// The rest; what it has in common with others it shares with them.
     pub terms: Arc<Terms>,
 }
@@ -227,7 +228,7 @@ pub struct CheckPlan {
 }
 
 /// Whom a check asks: mostly one.
-pub type Targets = SmallVec<[Target; 1]>;
+pub type Targets = Few<Target>;
 
 impl CheckPlan {
     /// What it asks, to change it: from now on it is the check's own.

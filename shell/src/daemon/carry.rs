@@ -28,10 +28,7 @@ impl Daemon {
             match notice {
                 Notice::Terminate => self.end("SIGTERM"),
                 Notice::Interrupt => self.end("SIGINT"),
-                Notice::Reload => {
-                    let reply = self.reload(false, "SIGHUP");
-                    debug_assert!(!reply.lines.is_empty(), "a reload says what it did");
-                }
+                Notice::Reload => self.reload_by_signal(),
                 Notice::Report => self.report_to_log(),
                 Notice::Child => {
                     self.reactor.children.reap_orphans();

@@ -25,7 +25,7 @@ impl Daemon {
         watch.cycle = watch.cycle.wrapping_add(1) & !ONCE;
         let due = watch.due(plan, now);
         let (round, step) = Round::begin(&watch::ladder(plan), due);
-        watch.round = Some((ticket, round));
+        self.rounds.insert(service, (ticket, round));
         for place in due.iter() {
             if let Some(check) = watch.checks.get_mut(usize::from(place)) {
                 check.not_evaluated = false;
@@ -187,7 +187,7 @@ impl Daemon {
         }
         let (service, now) = (service as usize, self.now);
         let Some(watch) = self.watches.get_mut(service) else { return };
-        let current = watch.round.is_some() && watch.cycle == cycle;
+        let current = watch.cycle == cycle && self.rounds.contains_key(&service);
         let Some(state) = watch.checks.get_mut(usize::from(check)).filter(|_| current) else {
             return;
         };
@@ -205,9 +205,8 @@ impl Daemon {
         state.at = now;
         self.tell_check(service, check, before, result);
         let plan = &self.plan.services[service];
-        let watch = &mut self.watches[service];
         let ladder = watch::ladder(plan);
-        let Some((_, round)) = watch.round.as_mut() else { return };
+        let Some((_, round)) = self.rounds.get_mut(&service) else { return };
         let step = round.answer(&ladder, check, result);
         self.follow(service, step);
     }
@@ -216,7 +215,7 @@ impl Daemon {
         let now = self.now;
         let plan = &self.plan.services[service];
         let watch = &mut self.watches[service];
-        let Some((ticket, round)) = watch.round.take() else { return };
+        let Some((ticket, round)) = self.rounds.remove(&service) else { return };
         if !plan.ladder.is_empty() {
             let ladder = watch::ladder(plan);
             for (place, state) in watch.checks.iter_mut().enumerate() {

@@ -7,6 +7,7 @@ use giveover_core::time::Instant;
 use rustix::io::Errno;
 
 use super::Daemon;
+use super::operator::Wanted;
 use super::run::Errand;
 use super::work::Then;
 use crate::config::plan::GoesTo;
@@ -115,14 +116,14 @@ impl Daemon {
         let dead = self.watches[service].monitor.is_dead();
         self.say(service, message::Event::Denied, words::denied(why, dead));
         self.feed(service, Event::GiveoverDone { ticket, outcome: GiveoverOutcome::Denied });
-        self.answer_operator(service, Err(why));
+        self.answer_operator(service, Wanted::Giveover, Err(why));
     }
 
     fn not_now(&mut self, service: usize, ticket: Ticket, why: &str) {
         self.leave_handover(service);
         self.say(service, message::Event::NotNow, words::not_now(why, 10_000));
         self.feed(service, Event::GiveoverDone { ticket, outcome: GiveoverOutcome::NotNow });
-        self.answer_operator(service, Err(why));
+        self.answer_operator(service, Wanted::Giveover, Err(why));
     }
 
     /// Granted: this monitor ends, the service is stopped and proven so.
@@ -172,7 +173,7 @@ impl Daemon {
         let machine = self.watches[service].machine;
         self.journal.note(now, Note::GaveOver { machine, from: HERE });
         self.feed(service, Event::Stopped);
-        self.answer_operator(service, Ok("given over"));
+        self.answer_operator(service, Wanted::Giveover, Ok("given over"));
         if self.until_given_over {
             self.end("the demo is over");
         }
@@ -188,7 +189,7 @@ impl Daemon {
         self.say(service, message::Event::Aborted, words::aborted(why, stopped));
         let outcome = GiveoverOutcome::Aborted { stopped, cause };
         self.feed(service, Event::GiveoverDone { ticket, outcome });
-        self.answer_operator(service, Err(why));
+        self.answer_operator(service, Wanted::Giveover, Err(why));
     }
 
     /// Killed at its time-out: the other side may be running, so nothing is started here.
@@ -197,7 +198,7 @@ impl Daemon {
         let why = "giveover.command did not end in time";
         self.say(service, message::Event::Unproven, words::unproven(why));
         self.feed(service, Event::GiveoverDone { ticket, outcome: GiveoverOutcome::Unproven });
-        self.answer_operator(service, Err("giveover.command did not end in time"));
+        self.answer_operator(service, Wanted::Giveover, Err(why));
     }
 
     /// [`giveover_core::monitor::Action::Cancel`]: the question is withdrawn. What has been
@@ -207,7 +208,7 @@ impl Daemon {
         if asks.contains(&self.handover(service)) {
             self.leave_handover(service);
             self.cancel_errand(service);
-            self.answer_operator(service, Err("withdrawn: it is held"));
+            self.answer_operator(service, Wanted::Giveover, Err("withdrawn"));
         }
     }
 
@@ -245,7 +246,13 @@ impl Daemon {
             .or_insert_with(|| ServiceArbiter::new(ServiceArbiter::PINGPONG_INTERVAL))
     }
 
-    fn handover(&self, service: usize) -> Option<Handover> {
+    /// Whether it is being stopped for a giveover, or handed over: nothing is started here then.
+    pub(super) fn is_handed_over(&self, service: usize) -> bool {
+        let at = self.handover(service).map(|handover| handover.at);
+        matches!(at, Some(Asked::Stopping | Asked::Command))
+    }
+
+    pub(super) fn handover(&self, service: usize) -> Option<Handover> {
         self.watches[service].more_ref()?.handover
     }
 

@@ -33,6 +33,8 @@ use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
+use giveover_core::ladder::Round;
+use giveover_core::monitor::Ticket;
 use giveover_core::time::Instant;
 
 use self::control::Control;
@@ -96,12 +98,16 @@ pub struct Daemon {
     plan: Plan,
     /// As many as services in the plan; behind those that are shown, the trusted servers.
     watches: Vec<Watch>,
+    /// The cycles under way, by service: of ten thousand services few are being probed.
+    rounds: HashMap<usize, (Ticket, Round)>,
     /// How many services are shown.
     shown: usize,
     /// Some service needs another.
     has_needs: bool,
     services: Services,
     arbiters: HashMap<usize, ServiceArbiter>,
+    /// A reload by signal waits for what is under way.
+    reload_waits: bool,
     host: HostState,
     prober: Prober,
     commands: Commands,
@@ -113,6 +119,8 @@ pub struct Daemon {
     once_made: u32,
     /// Restarts of earlier runs with their causes, until their services are known.
     restarts_read: Vec<(String, Instant, String)>,
+    /// The status last told of each service, and when, until their services are known.
+    statuses_read: HashMap<String, (Instant, String)>,
     /// Told to stop: no new actions.
     ending: bool,
     /// Services are left running when we end.
@@ -180,6 +188,7 @@ impl Daemon {
             self.dispatch_due(token);
         }
         self.take_answers();
+        self.reload_that_waited();
         self.look_after_journal();
         self.look_after_board();
         Ok(())

@@ -8,6 +8,7 @@ use super::rights::Peer;
 use super::watch::HeldBy;
 use super::work::{Then, Why, Work};
 use super::{DAEMON_HOLDS, Daemon};
+use crate::config::plan::GoesTo;
 use crate::journal::{Hold, Note, Wish};
 use crate::message::{self, words};
 use crate::reactor::{Room, Token};
@@ -19,8 +20,48 @@ const HOLD: Span = Span::from_secs(3600);
 /// A command whose answer waits until it has been carried out.
 pub(super) struct Pending {
     client: ClientId,
+    wanted: Wanted,
     waiting: Vec<usize>,
     reply: Reply,
+}
+
+/// What a command waits for: several people may want different things of one service at a time,
+/// and what answers one of them answers nobody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// That it has been started.
+    Start,
+    /// That it has been stopped.
+    Stop,
+    /// That it has been given over.
+    Giveover,
+    /// Nothing: it is answered at once.
+    Nothing,
+}
+
+impl Wanted {
+    fn of(verb: &str) -> Self {
+        match verb {
+            "start" | "restart" => Self::Start,
+            "stop" => Self::Stop,
+            "giveover" => Self::Giveover,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// The answer to a command for one service; none while it is being carried out.
+type AtOnce = Option<Result<String, String>>;
+
+const UNDER_WAY: &str = "something is under way with it";
+const HANDED_OVER: &str = "its giveover is under way";
+
+fn yes(text: &str) -> AtOnce {
+    Some(Ok(text.to_owned()))
+}
+
+fn no(text: &str) -> AtOnce {
+    Some(Err(text.to_owned()))
 }
 
 impl Daemon {
@@ -55,9 +96,13 @@ impl Daemon {
                 return;
             }
         };
-        self.pending.push(Pending { client, waiting: services.clone(), reply: Reply::default() });
+        let (wanted, waiting) = (Wanted::of(&command.verb), services.clone());
+        self.pending.push(Pending { client, wanted, waiting, reply: Reply::default() });
         for service in services {
-            self.begin_command(service, who, command);
+            if let Some(done) = self.begin_command(service, who, command) {
+                let done = done.as_deref().map_err(String::as_str);
+                self.answer(service, done, |pending| pending.client == client);
+            }
         }
         self.settle_pending();
     }
@@ -69,8 +114,8 @@ impl Daemon {
         command.services.iter().map(|name| self.find(name).ok_or_else(|| name.clone())).collect()
     }
 
-    /// One service's share of a command. What is done at once is answered at once.
-    fn begin_command(&mut self, service: usize, who: &str, command: &Command) {
+    /// One service's share of a command.
+    fn begin_command(&mut self, service: usize, who: &str, command: &Command) -> AtOnce {
         match command.verb.as_str() {
             "start" => self.operator_start(service, who, command.from.as_deref()),
             "stop" => self.operator_stop(service, who),
@@ -83,23 +128,18 @@ impl Daemon {
                 let text = words::cleared(who, tally.failures, tally.restarts);
                 self.say(service, message::Event::Cleared, text);
                 self.feed(service, Event::Clear);
-                self.answer_operator(service, Ok("failures and restarts are forgotten"));
+                yes("failures and restarts are forgotten")
             }
-            "monitor_stop" => {
-                self.say(service, message::Event::MonitorEnded, words::monitor_ended(who));
-                self.note_asked(service, Wish::Unwatched.word(), who);
-                self.feed(service, Event::End);
-                self.answer_operator(service, Ok("its monitor has ended; the service runs on"));
-            }
+            "monitor_stop" => self.monitor_stop(service, who),
             "monitor_start" => self.monitor_start(service, who),
-            other => {
-                let why = format!("{other} is no command");
-                self.answer_operator(service, Err(&why));
-            }
+            other => no(&format!("{other} is no command")),
         }
     }
 
-    fn operator_start(&mut self, service: usize, who: &str, from: Option<&str>) {
+    fn operator_start(&mut self, service: usize, who: &str, from: Option<&str>) -> AtOnce {
+        if self.is_handed_over(service) {
+            return no(HANDED_OVER); // or it would run here and there
+        }
         if from.is_some() {
             self.taken_back(service);
         }
@@ -110,45 +150,47 @@ impl Daemon {
             Waiting::Ended(Ended::Stopped | Ended::NotBegun) | Waiting::GivenOver
         ) || monitor.held_by(Holder::Unproven);
         if !idle {
-            self.answer_operator(service, Err("something is under way with it"));
+            no(UNDER_WAY)
         } else if !stopped && !monitor.is_dead() {
-            self.answer_operator(service, Ok("it runs already"));
+            yes("it runs already")
         } else {
             self.note_asked(service, "start", who);
             self.watches[service].more().stopped_by_systemd = false;
             self.start(service, Why::Operator);
+            None
         }
     }
 
-    fn operator_stop(&mut self, service: usize, who: &str) {
+    fn operator_stop(&mut self, service: usize, who: &str) -> AtOnce {
         if !self.is_ours(service) {
-            self.answer_operator(service, Err("it is only watched: nothing here can stop it"));
-            return;
+            return no("it is only watched: nothing here can stop it");
         }
-        let under_way = !matches!(self.work(service), Work::Idle | Work::Starting(_));
-        if under_way {
-            self.answer_operator(service, Err("something is under way with it"));
-            return;
+        if self.is_handed_over(service) {
+            return no(HANDED_OVER);
+        }
+        if !matches!(self.work(service), Work::Idle | Work::Starting(_)) {
+            return no(UNDER_WAY);
         }
         self.note_asked(service, Wish::Stop.word(), who);
         self.watches[service].more().asked_by = Some(who.to_owned());
         // Nobody restarts what is being stopped.
         self.feed(service, Event::End);
+        let why = "called off: it is being stopped";
+        self.answer_operator(service, Wanted::Start, Err(why));
         self.stop(service, Then::Rest);
+        None
     }
 
-    fn operator_restart(&mut self, service: usize, who: &str) {
+    fn operator_restart(&mut self, service: usize, who: &str) -> AtOnce {
         if !self.is_ours(service) {
-            self.answer_operator(service, Err("it is only watched: nothing here can restart it"));
-            return;
+            return no("it is only watched: nothing here can restart it");
         }
-        let ended = matches!(
-            self.watches[service].monitor.waiting_for(),
-            Waiting::Ended(_) | Waiting::GivenOver
-        );
-        if ended {
-            self.operator_start(service, who, None);
-            return;
+        let monitor = &self.watches[service].monitor;
+        if matches!(monitor.waiting_for(), Waiting::Ended(_) | Waiting::GivenOver) {
+            return self.operator_start(service, who, None);
+        }
+        if monitor.restart_under_way().is_some() || monitor.giveover_under_way().is_some() {
+            return no(UNDER_WAY);
         }
         self.note_asked(service, "restart", who);
         self.say(service, message::Event::Restart, words::restart_asked(who));
@@ -157,22 +199,31 @@ impl Daemon {
             self.watches[service].monitor.waiting_for(),
             Waiting::Restart | Waiting::Delay(_)
         );
-        if !begun {
-            self.answer_operator(service, Err("something is under way with it"));
-        }
+        if begun { None } else { no(UNDER_WAY) }
     }
 
-    fn operator_giveover(&mut self, service: usize, who: &str) {
+    fn operator_giveover(&mut self, service: usize, who: &str) -> AtOnce {
+        let monitor = &self.watches[service].monitor;
+        if self.handover(service).is_some() {
+            return no("its giveover is under way already");
+        }
+        match monitor.waiting_for() {
+            Waiting::GivenOver => return yes("it is given over already"),
+            Waiting::Ended(Ended::Unmonitored) => return no("its monitor was told to end"),
+            Waiting::Ended(_) => return no("it does not run here"),
+            _ => {}
+        }
+        // R9 is for a destination that says no; without one nothing is forgotten.
+        if self.plan.services[service].giveover == GoesTo::Nobody {
+            return no("nobody can take it over: it goes to nobody");
+        }
         self.note_asked(service, "giveover", who);
-        let before = self.watches[service].monitor.giveover_under_way();
         self.feed(service, Event::Giveover);
-        let now = self.watches[service].monitor.giveover_under_way();
-        if before.is_some() || now.is_none() && self.is_waiting_operator(service) {
-            self.answer_operator(service, Err("something is under way with it"));
-        }
+        let begun = self.watches[service].monitor.giveover_under_way().is_some();
+        if begun { None } else { no(UNDER_WAY) }
     }
 
-    fn operator_hold(&mut self, service: usize, who: &str, command: &Command) {
+    fn operator_hold(&mut self, service: usize, who: &str, command: &Command) -> AtOnce {
         let now = self.now;
         let until = match command.for_ms {
             Some(u64::MAX) => None,
@@ -181,11 +232,11 @@ impl Daemon {
         };
         let held = HeldBy { who: who.to_owned(), why: command.reason.clone(), since: now, until };
         self.hold(service, held);
-        let text = match until {
+        self.called_off(service, "it is held");
+        Some(Ok(match until {
             Some(until) => format!("held by {who} until {}", self.time_of_day(until)),
             None => format!("held by {who} for ever"),
-        };
-        self.answer_operator(service, Ok(&text));
+        }))
     }
 
     /// Holds `service` for a person, and remembers until when.
@@ -207,18 +258,17 @@ impl Daemon {
         self.feed(service, Event::Hold(Holder::Operator));
     }
 
-    fn operator_release(&mut self, service: usize, who: &str) {
+    fn operator_release(&mut self, service: usize, who: &str) -> AtOnce {
         let monitor = &self.watches[service].monitor;
         let held = [Holder::Operator, Holder::Unproven].map(|holder| monitor.held_by(holder));
         if held == [false, false] {
-            self.answer_operator(service, Ok("it was not held by anyone"));
-            return;
+            return yes("it was not held by anyone");
         }
         self.release(service, Some(who));
         if held[1] {
             self.feed(service, Event::Release(Holder::Unproven));
         }
-        self.answer_operator(service, Ok("released"));
+        yes("released")
     }
 
     fn release(&mut self, service: usize, who: Option<&str>) {
@@ -241,27 +291,69 @@ impl Daemon {
         }
     }
 
-    fn monitor_start(&mut self, service: usize, who: &str) {
-        let ended = matches!(
-            self.watches[service].monitor.waiting_for(),
-            Waiting::Ended(Ended::Unmonitored)
-        );
-        if !ended {
-            self.answer_operator(service, Ok("its monitor is at work"));
-            return;
+    fn monitor_stop(&mut self, service: usize, who: &str) -> AtOnce {
+        if self.is_handed_over(service) {
+            return no(HANDED_OVER);
+        }
+        match self.watches[service].monitor.waiting_for() {
+            Waiting::GivenOver | Waiting::Ended(Ended::Stopped | Ended::NotBegun) => {
+                return yes("it does not run here; no monitor is at work");
+            }
+            Waiting::Ended(Ended::Unmonitored) => return yes("its monitor has ended already"),
+            _ => {}
+        }
+        self.say(service, message::Event::MonitorEnded, words::monitor_ended(who));
+        self.note_asked(service, Wish::Unwatched.word(), who);
+        self.feed(service, Event::End);
+        self.called_off(service, "its monitor was told to end");
+        yes("its monitor has ended; the service runs on")
+    }
+
+    fn monitor_start(&mut self, service: usize, who: &str) -> AtOnce {
+        match self.watches[service].monitor.waiting_for() {
+            Waiting::Ended(Ended::Unmonitored) => {}
+            Waiting::GivenOver | Waiting::Ended(_) => {
+                return no("it does not run here; its monitor begins when it is started");
+            }
+            _ => return yes("its monitor is at work"),
         }
         self.say(service, message::Event::MonitorBegun, words::monitor_begun(who));
         self.feed(service, Event::Begin { first: Span::ZERO, started: false });
         if let Some(cause) = self.gone(service) {
             self.feed(service, Event::Died { cause });
         }
-        self.answer_operator(service, Ok("its monitor is at work"));
+        yes("its monitor is at work")
     }
 
-    /// What a person asked for has been done for `service`, or could not be.
-    pub(super) fn answer_operator(&mut self, service: usize, done: Result<&str, &str>) {
+    /// A restart that somebody waits for will not be made.
+    fn called_off(&mut self, service: usize, why: &str) {
+        let begun = matches!(
+            self.watches[service].monitor.waiting_for(),
+            Waiting::Restart | Waiting::Delay(_)
+        );
+        if !begun && self.work(service) == Work::Idle {
+            self.answer_operator(service, Wanted::Start, Err(&format!("called off: {why}")));
+        }
+    }
+
+    /// What people asked for has been done for `service`, or could not be.
+    pub(super) fn answer_operator(
+        &mut self,
+        service: usize,
+        wanted: Wanted,
+        done: Result<&str, &str>,
+    ) {
+        self.answer(service, done, |pending| pending.wanted == wanted);
+    }
+
+    fn answer(
+        &mut self,
+        service: usize,
+        done: Result<&str, &str>,
+        whom: impl Fn(&Pending) -> bool,
+    ) {
         let name = &self.plan.services[service].name;
-        for pending in &mut self.pending {
+        for pending in self.pending.iter_mut().filter(|pending| whom(pending)) {
             let Some(place) = pending.waiting.iter().position(|waiting| *waiting == service) else {
                 continue;
             };
@@ -281,10 +373,6 @@ impl Daemon {
         let machine = Some(self.watches[service].machine);
         let (verb, who) = (verb.into(), who.into());
         self.journal.note(self.now, Note::Asked { machine, verb, who, why: "".into() });
-    }
-
-    fn is_waiting_operator(&self, service: usize) -> bool {
-        self.pending.iter().any(|pending| pending.waiting.contains(&service))
     }
 
     /// Sends the replies that wait for nothing more.

@@ -4,7 +4,7 @@
 //! it, in pieces between which the plan would lie, and wakes up half a megabyte of program that a
 //! monitor never needs again. So what has been read is written to a file in memory, and the
 //! process becomes this program anew ([`run_anew`]), which only takes the plan from there ([`resume`]).
-//! Number, environment, descriptors and words stay the same; a [`WORD`] more says where the plan
+//! Number, environment, descriptors and words stay the same; a word more says where the plan
 //! is. Where this cannot be done the process just goes on: it only costs memory.
 
 use std::ffi::{OsStr, OsString};

@@ -30,6 +30,9 @@ impl Daemon {
                     if let (Some(message::Event::Restart), Some(name)) = (known, &service) {
                         self.restarts_read.push((name.clone(), *at, restart_cause(text)));
                     }
+                    if let (Some(message::Event::Status), Some(name)) = (known, &service) {
+                        self.statuses_read.insert(name.clone(), (*at, text.to_string()));
+                    }
                     let doc = EventDoc {
                         seq: line.seq,
                         at: self.clock.wall(*at),
@@ -51,6 +54,14 @@ impl Daemon {
         for (name, at, cause) in std::mem::take(&mut self.restarts_read) {
             if let Some(service) = self.find(&name) {
                 self.watches[service].more().restarts.push_back((at, cause));
+            }
+        }
+        for (name, (at, text)) in std::mem::take(&mut self.statuses_read) {
+            let Some(service) = self.find(&name) else { continue };
+            let watch = &mut self.watches[service];
+            // It has been so since then, and not since we are here.
+            if watch.monitor.message().text() == text {
+                watch.since = at;
             }
         }
         for service in 0..self.shown() {

@@ -22,7 +22,8 @@ impl Daemon {
             Err(report) => return self.refuse_reload(&report, dry_run),
         };
         let changes = config::diff::diff(&self.shown_plan(), &plan);
-        let lines: Vec<String> = changes.sentences();
+        let mut lines: Vec<String> = changes.sentences();
+        lines.extend(self.left_running(&plan));
         if dry_run {
             let exit = u8::from(!lines.is_empty());
             let lines = if lines.is_empty() { vec!["nothing would change".into()] } else { lines };
@@ -65,6 +66,23 @@ impl Daemon {
         Reply { exit: 3, lines: report.to_string().lines().map(str::to_owned).collect() }
     }
 
+    /// What `plan` no longer has and that runs: it is not ours to stop any more, and who takes a
+    /// service out of the file, or renames it, must know.
+    fn left_running(&self, plan: &Plan) -> Vec<String> {
+        let gone = (0..self.shown()).filter(|service| {
+            let name = &self.plan.services[*service].name;
+            !plan.services.iter().any(|kept| kept.name == *name)
+        });
+        let ours = |service: &usize| matches!(self.plan.services[*service].run, Run::Process(_));
+        gone.filter(ours)
+            .filter_map(|service| {
+                let pid = self.pid(service)?;
+                let name = &self.plan.services[service].name;
+                Some(format!("{name}: pid {pid} is left running and nobody watches it"))
+            })
+            .collect()
+    }
+
     fn shown_plan(&self) -> Plan {
         let mut plan = self.plan.clone();
         if plan.services.len() > self.shown() {
@@ -75,8 +93,30 @@ impl Daemon {
         plan
     }
 
+    /// SIGHUP: nobody hears a refusal, so what cannot be done yet is done as soon as it can be.
+    pub(super) fn reload_by_signal(&mut self) {
+        self.reload_waits = self.pending_work();
+        if self.reload_waits {
+            self.say_host(message::Event::ReloadWaits, host::RELOAD_WAITS.to_owned());
+        } else {
+            let _ = self.reload(false, "SIGHUP"); // the log has it
+        }
+    }
+
+    /// The reload that waited, once nothing is under way.
+    pub(super) fn reload_that_waited(&mut self) {
+        if self.reload_waits && !self.ending && !self.pending_work() {
+            self.reload_waits = false;
+            let _ = self.reload(false, "SIGHUP"); // the log has it
+        }
+    }
+
+    /// Whether something counts on the services' places: what is done to them, who waits for it,
+    /// and commands that hand them over.
     fn pending_work(&self) -> bool {
-        self.is_board_asked() || (0..self.shown()).any(|service| self.work(service) != Work::Idle)
+        let under_way =
+            |service| self.work(service) != Work::Idle || self.handover(service).is_some();
+        self.is_board_asked() || !self.pending.is_empty() || (0..self.shown()).any(under_way)
     }
 
     /// Puts `plan` in the place of the old one. Monitors go along by name.
@@ -90,6 +130,7 @@ impl Daemon {
         self.commands.void(&mut self.reactor, now);
         self.programs.clear();
         self.take_answers();
+        self.rounds.clear(); // by places that are not theirs any more
         let old = std::mem::take(&mut self.plan.services);
         let mut old: Vec<Option<(ServicePlan, Watch)>> =
             old.into_iter().zip(std::mem::take(&mut self.watches)).map(Some).collect();
@@ -105,6 +146,9 @@ impl Daemon {
         self.has_needs = plan.services.iter().any(|service| !service.needs.is_empty());
         add_trusted(&mut plan);
         self.rearrange_processes(&places);
+        let moved = |old| places.iter().position(|place| *place == Some(old));
+        let arbiters = std::mem::take(&mut self.arbiters).into_iter();
+        self.arbiters = arbiters.filter_map(|(old, it)| Some((moved(old)?, it))).collect();
         self.plan = plan;
         let mut fresh = Vec::new();
         for service in 0..self.plan.services.len() {
@@ -120,7 +164,6 @@ impl Daemon {
         for (_, gone) in old.into_iter().flatten() {
             self.journal.forget(now, gone.machine);
         }
-        self.arbiters.clear();
         self.add_services();
         for service in fresh {
             if service < self.shown() {

@@ -41,7 +41,7 @@ impl Daemon {
         if self.watches[service].monitor.probe_under_way().is_none() {
             self.feed(service, Event::ProbeNow);
         }
-        self.watches[service].round = None;
+        self.rounds.remove(&service);
         if let Some(ticket) = self.watches[service].monitor.probe_under_way() {
             self.feed(service, Event::Probed { ticket, result });
         }

@@ -6,7 +6,9 @@ use giveover_core::policy::FailoverMode;
 use giveover_core::time::Instant;
 
 use super::Daemon;
+use super::handover::Asked;
 use super::watch::{CheckState, Watch};
+use super::work::{Then, Why, Work};
 use crate::config::plan::{CheckPlan, GoesTo, Host, Run, ServicePlan};
 use crate::journal::Health;
 use crate::report::found::{self, cause_words, result_words};
@@ -68,7 +70,12 @@ impl Daemon {
         let limits = monitor.policy().limits();
         let window = u64::from(limits.retry_interval.as_millis());
         let tally = monitor.tally(now);
-        let (waiting_for, next) = waiting(monitor.waiting_for());
+        let (waiting_for, next) = match self.work(service) {
+            Work::Stopping(Then::Rest | Then::End) => ("stopping", None),
+            Work::Starting(Why::First | Why::Operator) => ("starting", None),
+            _ if self.is_handed_over(service) => ("handing_over", None),
+            _ => waiting(monitor.waiting_for()),
+        };
         let refills = monitor.history().restart_times().find(|at| now.since(*at) <= window);
         ServiceDoc {
             name: plan.name.to_string(),
@@ -227,6 +234,8 @@ impl Daemon {
     /// unknown until a cycle has ended.
     pub(super) fn shown_status(&self, watch: &Watch) -> Status {
         match watch.monitor.status() {
+            // R8: its monitor has ended, and it is proven stopped.
+            _ if hands_over(watch) => Status::Offline,
             Status::Ok if self.host.doubted.contains(&watch.machine) => Status::Unknown,
             status => status,
         }
@@ -235,6 +244,7 @@ impl Daemon {
     fn shown_message(&self, watch: &Watch) -> Message {
         match self.shown_status(watch) {
             Status::Unknown => Message::None,
+            Status::Offline => Message::NotRunning,
             _ => watch.monitor.message(),
         }
     }
@@ -245,10 +255,14 @@ impl Daemon {
         let monitor = &watch.monitor;
         match self.shown_status(watch) {
             Status::Unknown => match monitor.waiting_for() {
+                Waiting::Ended(Ended::Unmonitored) if self.work(service) != Work::Idle => {
+                    "it is being stopped".to_owned()
+                }
                 Waiting::Ended(Ended::Unmonitored) => "the monitor was told to end".to_owned(),
                 Waiting::Ended(_) => "not started".to_owned(),
                 _ => "before its first cycle".to_owned(),
             },
+            Status::Offline if hands_over(watch) => "giveover.command runs".to_owned(),
             Status::Offline => match monitor.waiting_for() {
                 Waiting::GivenOver => "given over".to_owned(),
                 _ => "stopped on purpose".to_owned(),
@@ -271,6 +285,12 @@ impl Daemon {
             }
         }
     }
+}
+
+/// Whether the service is stopped and its `giveover.command` runs.
+fn hands_over(watch: &Watch) -> bool {
+    let handover = watch.more_ref().and_then(|more| more.handover);
+    handover.is_some_and(|handover| handover.at == Asked::Command)
 }
 
 fn waiting(waiting: Waiting) -> (&'static str, Option<Instant>) {

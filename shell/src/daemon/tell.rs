@@ -333,7 +333,12 @@ impl Daemon {
             actions.as_slice().iter().any(|action| matches!(action, Action::Restart { .. }));
         if before.restarting_at.is_some() && self.delayed(service).is_none() && !restarted {
             let ok = self.watches[service].monitor.status() == Status::Ok;
-            let why = if ok { "healthy again" } else { "it is kept from acting" };
+            let ends = matches!(self.watches[service].monitor.waiting_for(), Waiting::Ended(_));
+            let why = match (ok, ends) {
+                (true, _) => "healthy again",
+                (false, true) => "its monitor ends",
+                (false, false) => "it is kept from acting",
+            };
             self.say(service, message::Event::CalledOff, words::called_off(why));
         }
     }
@@ -348,7 +353,7 @@ impl Daemon {
         if !message.text().is_empty() {
             self.say(service, message::Event::Status, message.text().to_owned());
         }
-        if status == Status::Ok {
+        if status == Status::Ok && !self.watches[service].monitor.is_dead() {
             if let Some(incident) = self.watches[service].more_ref().and_then(|more| more.incident)
             {
                 let Incident { number, since, failures, restarts } = incident;

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use giveover_core::failure::ProbeResult;
-use giveover_core::ladder::{Checks, Ladder, Round};
-use giveover_core::monitor::{Status, Ticket};
+use giveover_core::ladder::{Checks, Ladder};
+use giveover_core::monitor::Status;
 use giveover_core::time::Instant;
-use smallvec::SmallVec;
 
 use super::handover::Handover;
 use super::work::Work;
+use crate::config::few::Few;
 use crate::config::plan::ServicePlan;
 use crate::machine::BoxedMonitor;
 
@@ -21,11 +21,9 @@ pub(super) struct Watch {
     pub(super) machine: u32,
     /// The earliest timer armed for it.
     pub(super) armed: Option<Instant>,
-    /// The cycle under way.
-    pub(super) round: Option<(Ticket, Round)>,
     /// Counts cycles; answers of an earlier one are late.
     pub(super) cycle: u32,
-    pub(super) checks: SmallVec<[CheckState; 1]>,
+    pub(super) checks: Few<CheckState>,
     pub(super) marks: Marks,
     /// Since when it has its status and message.
     pub(super) since: Instant,
@@ -158,9 +156,8 @@ impl Watch {
             monitor,
             machine: 0,
             armed: None,
-            round: None,
             cycle: 0,
-            checks: SmallVec::from_elem(CheckState::new(now), usize::from(count)),
+            checks: (0..count).map(|_| CheckState::new(now)).collect(),
             marks: Marks::default(),
             since: now,
             failing_at: None,

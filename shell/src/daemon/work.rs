@@ -6,6 +6,7 @@ use giveover_core::time::{Instant, Span};
 
 use super::Daemon;
 use super::feed::tick_before;
+use super::operator::Wanted;
 use super::process::Moved as Done;
 use super::watch::Starter;
 use crate::config::plan::Run;
@@ -73,7 +74,8 @@ impl Daemon {
                 self.watches[service].more().work = Work::Idle;
                 let outcome = RestartOutcome::Invalid(cause);
                 self.feed(service, Event::RestartDone { ticket, outcome });
-                self.answer_operator(service, Err("validation refused it; nothing was stopped"));
+                let why = "validation refused it; nothing was stopped";
+                self.answer_operator(service, Wanted::Start, Err(why));
             }
         }
     }
@@ -155,7 +157,7 @@ impl Daemon {
                 self.tell_started(service, by);
             }
         }
-        self.answer_operator(service, Ok("started"));
+        self.answer_operator(service, Wanted::Start, Ok("started"));
     }
 
     fn start_failed(&mut self, service: usize, why: Why, cause: Cause) {
@@ -172,7 +174,7 @@ impl Daemon {
                 self.feed(service, Event::Died { cause });
             }
         }
-        self.answer_operator(service, Err("it could not be started"));
+        self.answer_operator(service, Wanted::Start, Err("it could not be started"));
     }
 
     fn stopped(&mut self, service: usize, then: Then) {
@@ -186,7 +188,7 @@ impl Daemon {
                     words::stopped(who.as_deref().unwrap_or("giveover"), self.work_took(service));
                 self.feed(service, Event::Stopped);
                 self.say(service, message::Event::Stopped, text);
-                self.answer_operator(service, Ok("stopped"));
+                self.answer_operator(service, Wanted::Stop, Ok("stopped"));
             }
             Then::HandOver(ticket) => {
                 self.watches[service].more().work = Work::Idle;
@@ -218,7 +220,14 @@ impl Daemon {
                 self.ended(service);
             }
         }
-        self.answer_operator(service, Err("it could not be stopped; something of it still runs"));
+        let wanted = match then {
+            Then::Start(_) => Wanted::Start,
+            Then::Rest => Wanted::Stop,
+            Then::HandOver(_) => Wanted::Giveover,
+            Then::End => return, // nobody is answered any more
+        };
+        let why = "it could not be stopped; something of it still runs";
+        self.answer_operator(service, wanted, Err(why));
     }
 
     /// Stopped by a job of systemd that was not ours: offline until someone starts it.

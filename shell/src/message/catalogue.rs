@@ -216,6 +216,9 @@ catalogue! {
     Reloaded "reloaded" Notice 0xa70fd077e69a43e69177b33286110dee;
     /// The configuration was refused and the old one goes on. `giveover check` shows every error.
     Refused "refused" Error 0x57962e25c33f4b3fa8850ece10c189cf;
+    /// SIGHUP came while a start, stop or giveover is under way. The configuration is read when it
+    /// is done.
+    ReloadWaits "reload_waits" Notice 0x0d5c9b6fd0a34a1e8a5b7d6c2f914e37;
     /// Someone without the right to command tried to. `[control] command` says who may.
     Forbidden "forbidden" Warning 0x4bad0bfe8e7d4503b4099dc57db64537;
     /// A journal could not be read to its end. It was set aside under the name given; what it held

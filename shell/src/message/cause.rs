@@ -43,7 +43,7 @@ pub fn seen_briefly(cause: Cause, asked: Asked<'_>) -> String {
         Phase::Died => died(cause.code),
         Phase::Exit => command(cause.code, asked.timeout_ms),
         Phase::Start | Phase::Stop => ended(cause.code),
-        Phase::Reported => format!("reported, weight {}", cause.code),
+        Phase::Reported => "reported by notify".to_owned(),
         Phase::Resolve | Phase::Connect | Phase::Tls | Phase::Send | Phase::Read | Phase::Close => {
             network(cause, asked.timeout_ms)
         }
@@ -267,7 +267,7 @@ mod tests {
             (Phase::Exit, Cause::ERRNO + errno(Errno::NOENT), "cannot be run: no such file"),
             (Phase::Died, Cause::UNKNOWN, "died: nobody knows how"),
             (Phase::Stop, Cause::TIMED_OUT, "no end in its time"),
-            (Phase::Reported, 40, "reported, weight 40"),
+            (Phase::Reported, 40, "reported by notify"),
         ];
         for (phase, code, words) in cases {
             assert_eq!(seen(of_page(phase, code), PAGE), words, "{phase:?} {code}");

@@ -59,6 +59,10 @@ pub fn reloaded<S: AsRef<str>>(changes: &[S]) -> String {
     format!("configuration reloaded: {}", listed(changes))
 }
 
+/// A reload by signal that comes while something is under way.
+pub const RELOAD_WAITS: &str =
+    "a start, stop or giveover is under way; the configuration is read when it is done";
+
 /// `refused, 2 errors; the old one goes on: FIRST ERROR`
 #[must_use]
 pub fn refused(errors: u32, first: &str) -> String {

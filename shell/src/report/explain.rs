@@ -19,7 +19,7 @@ pub fn text(doc: &StatusDoc, service: &ServiceDoc, history: &[EventDoc]) -> Stri
     if obstacles.is_empty() && is_probed(service) {
         paragraphs.push(if_it_fails(service, now));
         paragraphs.push(if_it_is_healthy(service, now));
-    } else if obstacles.is_empty() {
+    } else if obstacles.is_empty() || phrase::is_unwatched(service) {
         paragraphs.push(format!("Next: {}.", phrase::next(service, now)));
     }
     paragraphs.push(in_the_way(service, &obstacles, &doc.host));
@@ -82,6 +82,10 @@ fn failing(check: &CheckDoc, window: &str, now: Moment) -> String {
 fn well(service: &ServiceDoc, now: Moment) -> Option<String> {
     let last = service.checks.iter().filter(|check| !check.at.is_empty()).max_by_key(|c| &c.at);
     match (service.status.as_str(), last) {
+        ("unknown", _) if service.waiting_for == "unmonitored" => {
+            Some(String::from("Its monitor was told to end."))
+        }
+        ("unknown", _) if matches!(service.waiting_for.as_str(), "starting" | "stopping") => None,
         ("unknown", _) => Some(String::from("It has not been probed yet.")),
         ("ok", Some(check)) => {
             let at = time::short(&check.at, now);
@@ -213,7 +217,8 @@ fn obstacles(service: &ServiceDoc, host: &HostDoc, now: Moment) -> Vec<String> {
         let (spent, count) = (host.actions.spent, host.actions.count);
         found.push(format!("host budget {spent} of {count}{until}"));
     }
-    if let Some(left) = service.grace_ms.filter(|left| *left > 0) {
+    if let Some(left) = service.grace_ms.filter(|left| *left > 0 && !phrase::is_unwatched(service))
+    {
         let left = span::short(left);
         found.push(format!("start grace for {left} more, in which failed probes count nothing"));
     }
@@ -221,18 +226,25 @@ fn obstacles(service: &ServiceDoc, host: &HostDoc, now: Moment) -> Vec<String> {
 }
 
 fn in_the_way(service: &ServiceDoc, obstacles: &[String], host: &HostDoc) -> String {
-    if !obstacles.is_empty() {
-        return format!("In the way: {}.", obstacles.join("; "));
-    }
     let name = &service.name;
-    match service.waiting_for.as_str() {
+    let held = match obstacles {
+        [] => String::new(),
+        some => format!("In the way: {}.", some.join("; ")),
+    };
+    let unwatched = match service.waiting_for.as_str() {
+        "starting" | "stopping" | "handing_over" => {
+            format!("Nothing else is done until that has come to its end. {held}")
+        }
         "stopped" | "not_begun" | "given_over" => {
-            return format!("Nobody watches it until it is started: giveover start {name}.");
+            format!("Nobody watches it until it is started: giveover start {name}. {held}")
         }
         "unmonitored" => {
-            return format!("Nobody watches it until then: giveover monitor start {name}.");
+            format!("Nobody watches it until it is told to: giveover monitor start {name}. {held}")
         }
-        _ => {}
+        _ => held,
+    };
+    if !unwatched.is_empty() {
+        return unwatched.trim_end().to_owned();
     }
     if service.mode == "log_only" {
         return String::from("Nothing is ever done about it: failover_mode is log_only.");

@@ -161,7 +161,11 @@ pub fn check_doc(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::plan::{HttpPlan, Method};
+    use giveover_core::time::Span;
+    use giveover_core::weight::Weight;
+
+    use crate::config::plan::{HttpPlan, Method, Question, Weights};
+    use crate::config::talk::{DnsPlan, Greets};
 
     #[test]
     fn a_page_with_the_right_status_and_the_wrong_body_says_what_it_lacks() {
@@ -178,5 +182,47 @@ mod tests {
         let words = |code| expected_words(&kind, Cause::of_check(0, Phase::Answer, code));
         assert_eq!(words(200), "\"all \\u{1b} well\" in its body");
         assert_eq!(words(503), "2xx");
+    }
+
+    #[test]
+    fn codes_that_stand_for_words_are_said_as_words() {
+        let of = |talk: Talk, code: u16| {
+            let kind = Kind::Talk(Box::new(talk));
+            let found = Cause::of_check(0, Phase::Answer, code);
+            let question = Question {
+                name: "c".into(),
+                kind,
+                timeout: Span::from_secs(1),
+                weights: Weights::DEFAULT,
+                every: None,
+                observe: false,
+            };
+            let check = CheckPlan { targets: Vec::new().into(), question: question.into() };
+            let failed = result_words(&check, Some(ProbeResult::Failed(Weight::HALF, found)), 0);
+            (failed, result_words(&check, Some(ProbeResult::Healthy), code))
+        };
+        let said = |talk, code| of(talk, code).0;
+        let banner = |greets, ehlo: Option<&str>| {
+            let ehlo = ehlo.map(Into::into);
+            Talk::Banner(BannerPlan { greets, expect: vec![(220, 220)], ehlo })
+        };
+        assert_eq!(said(banner(Greets::Ftp, None), 421), "421, expected 220");
+        let ehlo = said(banner(Greets::Smtp, Some("x")), 502);
+        assert_eq!(ehlo, "502, expected 220, then 250 to EHLO");
+        assert_eq!(said(Talk::Pop3, 1), "-ERR, expected +OK");
+        assert_eq!(said(Talk::Imap { preauth: false }, 3), "BYE, expected OK");
+        assert_eq!(said(Talk::Imap { preauth: true }, 3), "BYE, expected OK or PREAUTH");
+        let redis = Talk::Redis { expect: vec![1, 2] };
+        assert_eq!(of(redis, 2), ("NOAUTH, expected PONG or NOAUTH".into(), "NOAUTH".into()));
+        let ldap = || Talk::Ldap { base: None, expect: vec![(0, 0)] };
+        assert_eq!(said(ldap(), 49), "49 invalidCredentials, expected 0");
+        assert_eq!(said(ldap(), 80), "80, expected 0", "without a name");
+        assert_eq!(said(ldap(), 0), "wrong answer");
+        let dns = DnsPlan { question: [0].into(), expect: vec![(0, 0), (3, 3)], tcp: false };
+        let refused = of(Talk::Dns(dns.clone()), 5);
+        assert_eq!(refused.0, "REFUSED, expected NOERROR or NXDOMAIN");
+        assert_eq!(of(Talk::Dns(dns), 3).1, "NXDOMAIN");
+        assert_eq!(of(banner(Greets::Nntp, None), 201).1, "201");
+        assert_eq!(of(Talk::Telnet, 0), ("wrong answer".into(), String::new()));
     }
 }

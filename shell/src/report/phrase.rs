@@ -10,10 +10,13 @@ use crate::message::span;
 /// otherwise share one word.
 #[must_use]
 pub fn next(service: &ServiceDoc, now: Moment) -> String {
-    if let Some(held) = &service.held {
-        return held_by(held, now);
+    match &service.held {
+        // A release would not start it.
+        Some(held) if held.by == "operator" && is_unwatched(service) => {}
+        Some(held) => return held_by(held, now),
+        None => {}
     }
-    if !service.unmet.is_empty() {
+    if !service.unmet.is_empty() && !is_unwatched(service) {
         return format!("waits for {}", service.unmet.join(", "));
     }
     let when = match service.next_in_ms {
@@ -34,11 +37,20 @@ pub fn next(service: &ServiceDoc, now: Moment) -> String {
         "dead_cycle" => format!("not running, next failure {when}"),
         "release" => String::from("kept as it is"),
         "given_over" => String::from("given over"),
+        "handing_over" => String::from("being given over"),
+        "starting" => String::from("being started"),
+        "stopping" => String::from("being stopped"),
         "not_begun" => String::from("not begun"),
         "stopped" => String::from("stopped, until started"),
         "unmonitored" => String::from("not monitored"),
         other => String::from(other),
     }
+}
+
+/// Whether no monitor is at work for it.
+#[must_use]
+pub fn is_unwatched(service: &ServiceDoc) -> bool {
+    matches!(service.waiting_for.as_str(), "stopped" | "not_begun" | "given_over" | "unmonitored")
 }
 
 /// Who or what keeps it from acting, and until when.
@@ -236,6 +248,9 @@ mod tests {
             ("dead_cycle", "not running, next failure in 16s"),
             ("release", "kept as it is"),
             ("given_over", "given over"),
+            ("handing_over", "being given over"),
+            ("starting", "being started"),
+            ("stopping", "being stopped"),
             ("not_begun", "not begun"),
             ("stopped", "stopped, until started"),
             ("unmonitored", "not monitored"),

@@ -5,13 +5,15 @@
 //! Who reports that a port is closed does so about once a second, whoever asks; so one silence
 //! is no proof of health, and a probe that would take silence for it sends several datagrams.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use giveover_core::failure::Phase;
 use giveover_core::time::{Instant, Span};
 use mio::Interest;
 use rustix::io::Errno;
 
+use super::race::port_of;
 use super::slab::Key;
 use super::{BUFFER, Prober, Slot, Stage, Turn};
 use crate::check::dialogue::dns;
@@ -36,6 +38,16 @@ pub(super) struct Asking {
     id: u16,
     /// Something came, but no answer to it.
     strange: bool,
+    /// The addresses that are left to ask, the next one first.
+    others: Others,
+}
+
+/// Addresses that are left.
+pub(super) enum Others {
+    /// One, or none any more.
+    Only(Option<IpAddr>),
+    /// Those of a name, behind the first so many.
+    Of(Arc<[IpAddr]>, usize),
 }
 
 /// What this kind of check says in datagrams, if it does.
@@ -47,29 +59,51 @@ pub(super) fn by_datagram(kind: &Kind) -> Option<&Talk> {
 }
 
 impl Prober {
-    /// Asks `address` by datagram.
-    pub(super) fn ask(
+    /// Asks by datagram: the first of these, and the next where one cannot be reached, or
+    /// where an answer is wanted and does not come.
+    pub(super) fn ask(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key, others: Others) {
+        let id = self.draw();
+        let Some(probe) = self.probe_mut(key) else { return };
+        probe.stage = Stage::Asking(Asking { id, strange: false, others });
+        self.ask_next(turn, plan, key, Outcome::failed(Phase::Resolve, Errno::NOENT));
+    }
+
+    /// Asks the next address there is; if none is left, `otherwise` is how it ended.
+    fn ask_next(
         &mut self,
         turn: &mut Turn<'_>,
         plan: &CheckPlan,
         key: Key,
-        address: SocketAddr,
+        mut otherwise: Outcome,
     ) {
-        // Nothing was sent yet: whatever the kernel says now, it says of us.
-        let socket = match Socket::datagram(address) {
-            Ok(socket) => socket,
-            Err(errno) => {
-                let outcome = Outcome::Lacking { phase: Phase::Connect, code: code(errno) };
-                return self.finish(turn, key, outcome, Close::Orderly);
+        loop {
+            let Some(probe) = self.probe_mut(key) else { return };
+            let port = port_of(plan, probe.id.target);
+            let Stage::Asking(asking) = &mut probe.stage else { return };
+            let Some(address) = asking.others.next() else {
+                return self.finish(turn, key, otherwise, Close::Orderly);
+            };
+            let address = SocketAddr::new(address, port);
+            match Socket::datagram(address) {
+                Ok(socket) => {
+                    if let Some(before) = probe.socket.replace(socket) {
+                        before.close(turn.reactor, Close::Orderly);
+                    }
+                    self.note(turn, Phase::Connect, || address.to_string());
+                    if self.watch(turn, key, Interest::READABLE) {
+                        self.send_datagram(turn, plan, key);
+                    }
+                    return;
+                }
+                // Nothing was sent yet: whatever the kernel says now, it says of us. What was
+                // heard of another address says more.
+                Err(errno)
+                    if !matches!(otherwise, Outcome::Failed { phase: Phase::Connect, .. }) =>
+                {
+                    otherwise = Outcome::Lacking { phase: Phase::Connect, code: code(errno) };
+                }
+                Err(_) => {}
             }
-        };
-        let id = self.draw();
-        let Some(probe) = self.probe_mut(key) else { return };
-        probe.socket = Some(socket);
-        probe.stage = Stage::Asking(Asking { id, strange: false });
-        self.note(turn, Phase::Connect, || address.to_string());
-        if self.watch(turn, key, Interest::READABLE) {
-            self.send_datagram(turn, plan, key);
         }
     }
 
@@ -92,8 +126,7 @@ impl Prober {
                 Err(Errno::AGAIN) => return,
                 // Somebody on the way, or the host itself, says that nobody is there.
                 Err(errno) => {
-                    let outcome = Outcome::failed(Phase::Connect, errno);
-                    return self.finish(turn, key, outcome, Close::Orderly);
+                    return self.ask_next(turn, plan, key, Outcome::failed(Phase::Connect, errno));
                 }
             };
             if let Some(trace) = trace {
@@ -112,7 +145,10 @@ impl Prober {
         let Some(probe) = self.probe_mut(key) else { return };
         let Stage::Asking(asking) = &probe.stage else { return };
         if turn.now < silent_until(plan, talk, probe.started, probe.deadline) {
-            return self.send_datagram(turn, plan, key);
+            return match talk.needs_no_answer() || asking.others.is_empty() {
+                true => self.send_datagram(turn, plan, key),
+                false => self.ask_next(turn, plan, key, Outcome::late(Phase::Silence)),
+            };
         }
         // A report may have come while we slept past the limit.
         let report = probe.socket.as_ref().and_then(Socket::error);
@@ -146,14 +182,32 @@ impl Prober {
             }
             // The answer to an earlier datagram.
             Err(errno) => {
-                let outcome = Outcome::failed(Phase::Connect, errno);
-                return self.finish(turn, key, outcome, Close::Orderly);
+                return self.ask_next(turn, plan, key, Outcome::failed(Phase::Connect, errno));
             }
         }
         if let Some(trace) = trace {
             trace.said(said(&plan.kind, request), turn.now);
         }
         self.wait(turn, key, next);
+    }
+}
+
+impl Others {
+    fn next(&mut self) -> Option<IpAddr> {
+        match self {
+            Self::Only(address) => address.take(),
+            Self::Of(addresses, asked) => {
+                *asked += 1;
+                addresses.get(*asked - 1).copied()
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Only(address) => address.is_none(),
+            Self::Of(addresses, asked) => *asked >= addresses.len(),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use giveover_core::time::Span;
 use rustix::io::Errno;
 
-use super::datagram::by_datagram;
+use super::datagram::{Others, by_datagram};
 use super::names::name_of;
 use super::slab::Key;
 use super::talk::{connect_failed, interest};
@@ -52,12 +52,10 @@ impl Prober {
         addresses: Arc<[IpAddr]>,
     ) {
         let Some(probe) = self.probe_mut(key) else { return };
-        // A datagram is sent to the first of several: nothing says early that another were better.
-        let only = match &*addresses {
-            [only] => Some(*only),
-            several => by_datagram(&plan.kind).and(several.first()).copied(),
-        };
-        if let Some(only) = only {
+        if by_datagram(&plan.kind).is_some() {
+            return self.ask(turn, plan, key, Others::Of(addresses, 0));
+        }
+        if let [only] = *addresses {
             let port = port_of(plan, probe.id.target);
             return self.connect(turn, plan, key, SocketAddr::new(only, port));
         }

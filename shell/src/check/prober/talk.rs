@@ -6,7 +6,7 @@ use giveover_core::failure::Phase;
 use mio::Interest;
 use rustix::io::Errno;
 
-use super::datagram::by_datagram;
+use super::datagram::{Others, by_datagram};
 use super::race::port_of;
 use super::slab::Key;
 use super::{BUFFER, Prober, Slot, Stage, Turn};
@@ -31,7 +31,7 @@ impl Prober {
         address: SocketAddr,
     ) {
         if by_datagram(&plan.kind).is_some() {
-            return self.ask(turn, plan, key, address);
+            return self.ask(turn, plan, key, Others::Only(Some(address.ip())));
         }
         let first = dialogue::first(&plan.kind, &mut self.request);
         let (socket, progress) = match Socket::connect(address, first) {

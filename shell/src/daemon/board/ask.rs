@@ -11,6 +11,7 @@ use giveover_core::wire::ToBoard;
 use super::{Daemon, SUSPEND};
 use crate::board::link::Failed;
 use crate::daemon::control::ClientId;
+use crate::daemon::operator::Wanted;
 use crate::message::{self, host, span, words};
 use crate::report::model::{Command, Reply};
 
@@ -169,14 +170,14 @@ impl Daemon {
             words::granted("the board, which resets this host"),
         );
         self.feed(service, Event::GiveoverDone { ticket, outcome: GiveoverOutcome::Granted });
-        self.answer_operator(service, Ok("the board resets this host"));
+        self.answer_operator(service, Wanted::Giveover, Ok("the board resets this host"));
     }
 
     fn deny_board(&mut self, service: usize, ticket: Ticket, why: &str) {
         self.leave_board_handover(service);
         self.say(service, message::Event::ResetRefused, host::board_reset_refused(why));
         self.feed(service, Event::GiveoverDone { ticket, outcome: GiveoverOutcome::Denied });
-        self.answer_operator(service, Err(why));
+        self.answer_operator(service, Wanted::Giveover, Err(why));
     }
 
     /// `giveover board …`

@@ -11,9 +11,17 @@ const SAME_MS: u64 = 1000;
 /// How often and when it was restarted, and after what.
 pub(super) fn restarts(service: &ServiceDoc, history: &[EventDoc], now: Moment) -> String {
     let window = span::window_in_seconds(service.retry_interval_ms);
-    let parts: Vec<String> =
+    let mut parts: Vec<String> =
         service.restart_records.iter().map(|record| restart(record, history, now)).collect();
-    match parts.as_slice() {
+    // The newest is charged, and not made yet.
+    let waits = if service.waiting_for == "delay" { parts.pop() } else { None };
+    let waits =
+        waits.map(|it| format!(" A restart decided {it}, is still to come.")).unwrap_or_default();
+    made(&parts, &window) + &waits
+}
+
+fn made(parts: &[String], window: &str) -> String {
+    match parts {
         [] => format!("It was not restarted in the last {window}."),
         [only] => format!("It was restarted once in the last {window}, {only}."),
         many => {

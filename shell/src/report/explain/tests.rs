@@ -93,6 +93,16 @@ fn other_standings_have_sentences_too() {
     assert!(text.contains("If that does not hold: one more, up to 2 in the window."), "{text}");
 }
 
+/// It is charged when it is decided, but who reads "restarted" thinks it was done.
+#[test]
+fn a_restart_that_waits_has_not_been_made() {
+    let service = ServiceDoc { waiting_for: "delay".into(), ..sample::web() };
+    let text = text(&sample::watched(), &service, &[]).replace('\n', " ");
+    let said = "It was not restarted in the last 600s. A restart decided at 13:58:02, after";
+    assert!(text.contains(said), "{text}");
+    assert!(text.contains(", is still to come."), "{text}");
+}
+
 #[test]
 fn a_death_is_no_failure_of_a_check() {
     let died = RecordDoc {

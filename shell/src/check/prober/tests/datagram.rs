@@ -262,24 +262,85 @@ fn an_address_that_datagrams_cannot_be_sent_to_is_our_lack() {
     assert!(turns.is_clean());
 }
 
+/// Starts a probe of a name and goes on until the name is resolved.
+fn start_named(turns: &mut Loop, plan: &CheckPlan) {
+    turns.start(plan);
+    while matches!(stage(turns), Stage::Resolving) {
+        turns.turn(plan);
+    }
+}
+
+fn stage(turns: &mut Loop) -> &Stage {
+    let slot = turns.prober.slots.keys().next().expect("a probe");
+    &turns.prober.probe_mut(slot).expect("a probe").stage
+}
+
 #[test]
-fn of_several_addresses_the_first_is_asked() {
-    let (mut turns, server) = (Loop::new(), server());
-    let port = server.local_addr().expect("its address").port();
-    let plan = named("127.0.0.1+127.0.0.2", port, dns());
-    turns.start(&plan);
-    while turns.prober.slots.keys().count() > 0 && turns.reactor.timers.next().is_some() {
-        turns.wait();
-        if turns.ready.iter().any(|ready| ready.token.room == Room::Resolver) {
-            break;
+fn where_one_address_cannot_be_reached_the_next_is_asked() {
+    for kind in [dns(), udp(Some("pong"))] {
+        let (mut turns, server) = (Loop::new(), server());
+        let port = server.local_addr().expect("its address").port();
+        let plan = named("127.0.0.9+127.0.0.1", port, kind);
+        start_named(&mut turns, &plan);
+        while turns.prober.in_flight() > 0 && !has_datagram(&server) {
+            turns.turn(&plan);
         }
+        let (query, from) = heard(&server);
+        let said = if query == b"ping" { b"pong".to_vec() } else { answer(&query, 0) };
+        server.send_to(&said, from).expect("sent");
+        assert_eq!(turns.run(&plan), ProbeResult::Healthy);
+        assert!(turns.is_clean());
     }
-    for ready in std::mem::take(&mut turns.ready) {
-        turns.prober.ready(&mut turns.reactor, &plan, ready, turns.now);
-    }
+    let mut turns = Loop::new();
+    let port = server().local_addr().expect("its address").port();
+    let plan = named("127.0.0.9+127.0.0.8", port, dns());
+    start_named(&mut turns, &plan);
+    assert_eq!(turns.run(&plan), failed(100, Phase::Connect, Errno::CONNREFUSED));
+    assert!(turns.is_clean());
+}
+
+fn has_datagram(server: &UdpSocket) -> bool {
+    server.set_nonblocking(true).expect("set");
+    let there = server.peek(&mut [0; 1]).is_ok();
+    server.set_nonblocking(false).expect("set");
+    there
+}
+
+#[test]
+fn where_one_address_is_silent_the_next_is_asked_in_its_turn() {
+    let server = server();
+    let port = server.local_addr().expect("its address").port();
+    let Ok(mute) = UdpSocket::bind(("127.0.0.9", port)) else { return };
+    let mut turns = Loop::new();
+    let plan = named("127.0.0.9+127.0.0.1", port, dns());
+    start_named(&mut turns, &plan);
+    heard(&mute);
+    assert_eq!(expired(&mut turns, &plan), 3334);
     let (query, from) = heard(&server);
     server.send_to(&answer(&query, 0), from).expect("sent");
     assert_eq!(turns.run(&plan), ProbeResult::Healthy);
+    assert!(turns.is_clean());
+}
+
+#[test]
+fn an_address_that_we_cannot_speak_to_is_passed_over() {
+    let (mut turns, server) = (Loop::new(), server());
+    let port = server.local_addr().expect("its address").port();
+    let plan = named("255.255.255.255+127.0.0.1", port, dns());
+    start_named(&mut turns, &plan);
+    let (query, from) = heard(&server);
+    server.send_to(&answer(&query, 0), from).expect("sent");
+    assert_eq!(turns.run(&plan), ProbeResult::Healthy);
+}
+
+#[test]
+fn reports_are_heard_over_the_newer_protocol_too() {
+    let Ok(server) = UdpSocket::bind("[::1]:0") else { return };
+    let mut turns = Loop::new();
+    let plan = of(&server, udp(None));
+    drop(server);
+    turns.start(&plan);
+    assert_eq!(turns.run(&plan), failed(100, Phase::Connect, Errno::CONNREFUSED));
 }
 
 #[test]

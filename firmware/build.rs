@@ -1,0 +1,28 @@
+//! Gives the linker the memory of the board that is built; for the host there is nothing to do.
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+
+const BOARDS: [&str; 2] = ["lm3s6965evb", "microbit"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=boards");
+    if env::var("CARGO_CFG_TARGET_OS")? != "none" {
+        return Ok(());
+    }
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let chosen =
+        |board: &&str| env::var_os(format!("CARGO_FEATURE_{}", board.to_uppercase())).is_some();
+    if let Some(board) = BOARDS.into_iter().find(chosen) {
+        fs::copy(format!("boards/{board}.x"), out.join("memory.x"))?;
+        // Every vector is named in the board's file.
+        fs::write(out.join("device.x"), "")?;
+        println!("cargo::rustc-link-search={}", out.display());
+        println!("cargo::rustc-link-arg-bins=-Tlink.x");
+        println!("cargo::rustc-link-arg-bins=--nmagic");
+    }
+    Ok(())
+}

@@ -1,0 +1,362 @@
+//! One board, one step: everything it does, in one place and in one order.
+
+mod answer;
+
+use core::mem::MaybeUninit;
+
+use embedded_hal::digital::OutputPin;
+use giveover_core::board::{
+    Action, Actions, Board as Machine, Durable, Event, Log, Settings, Start,
+};
+use giveover_core::monitor::Ticket;
+use giveover_core::time::{Instant, Span};
+use giveover_core::wire::Key;
+
+use crate::contact::Contact;
+use crate::hardware::Board;
+use crate::kept::Kept;
+use crate::light;
+use crate::line::{self, ResetLine, Timing};
+use crate::link::Link;
+use crate::store::Store;
+use crate::tick::Tick;
+
+/// How many notes a board remembers until the host has them.
+const NOTES: usize = 16;
+/// How often retained RAM is read back.
+const CHECK_EVERY: Span = Span::from_secs(1);
+
+/// Room for what is too large to be moved about on a small stack. A board has it in a `static`.
+#[derive(Debug)]
+pub struct Room {
+    machine: MaybeUninit<Machine>,
+    log: MaybeUninit<Log<NOTES>>,
+    link: MaybeUninit<Link>,
+    kept: MaybeUninit<Kept>,
+}
+
+impl Room {
+    /// Room with nothing in it.
+    #[must_use]
+    pub const fn new() -> Self {
+        let (machine, log) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        Self { machine, log, link: MaybeUninit::uninit(), kept: MaybeUninit::uninit() }
+    }
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a board runs.
+///
+/// [`Firmware::step`] is called whenever a byte has come or the periodic timer has gone off, and
+/// at any other time. It takes no longer than [`Link::AT_ONCE`] bytes and what they ask for take.
+pub struct Firmware<'a, B: Board> {
+    board: B,
+    machine: &'a mut Machine,
+    log: &'a mut Log<NOTES>,
+    link: &'a mut Link,
+    tick: Tick,
+    /// Of the periodic timer, at the last step.
+    ticks: u32,
+    line: ResetLine<B::Line>,
+    second: B::Second,
+    second_on: bool,
+    store: StoreOf<B>,
+    jumper: Contact,
+    /// A key may be replaced: the jumper was set when the power came.
+    rekey: bool,
+    power: Contact,
+    port: Option<bool>,
+    key: Option<Key>,
+    /// How often the board alone was reset since it was powered up.
+    bites: u16,
+    /// No frame of this connection was a feed yet.
+    fresh: bool,
+    /// Hellos answered, for a nonce that is never used twice.
+    hellos: u32,
+    /// The newest record's number at the start, for the same.
+    started: u32,
+    began: Instant,
+    power_up: bool,
+    check: Instant,
+}
+
+/// What is in a [`Room`].
+type Rooms<'a> = (&'a mut Machine, &'a mut Log<NOTES>, &'a mut Link);
+
+/// The store of a board.
+type StoreOf<B> = Store<<B as Board>::Memory, <B as Board>::Flash, { Kept::BYTES }>;
+
+impl<'a, B: Board> Firmware<'a, B> {
+    /// A board that has just started: from what it remembers, with both lines released.
+    ///
+    /// In steps that stand apart, because the stack is small: none is there while another is.
+    #[inline(never)]
+    pub fn start<'p>(
+        place: &'p mut MaybeUninit<Self>,
+        room: &'a mut Room,
+        mut board: B,
+    ) -> &'p mut Self {
+        let (memory, flash) = board.store();
+        let mut store = Store::open(memory, flash);
+        let kept = room.kept.write(Kept::NEW);
+        let remembers = kept.find(&mut store);
+        // RAM that is whole was not without power; whether the host was, nobody knows.
+        let power_up = !remembers || board.was_powered_up() == Some(true);
+        let machine = wake(&kept.durable, &mut room.machine);
+        let log = blank(&mut room.log);
+        let link = connect(&mut room.link, kept.key, board.device());
+        let firmware = Self::put(place, board, store, (machine, log, link), kept, power_up);
+        firmware.key = kept.key;
+        firmware.power_up = power_up;
+        firmware.bites = if power_up { 0 } else { kept.bites.saturating_add(1) };
+        firmware
+    }
+
+    #[inline(never)]
+    fn put<'p>(
+        place: &'p mut MaybeUninit<Self>,
+        board: B,
+        store: StoreOf<B>,
+        rooms: Rooms<'a>,
+        kept: &Kept,
+        power_up: bool,
+    ) -> &'p mut Self {
+        let ever = kept.durable.as_ref().map_or(0, |durable| durable.ever);
+        let last = Some(ever).filter(|ever| *ever > 0).map(Ticket);
+        let start =
+            if power_up { line::Start::PowerUp { last } } else { line::Start::BoardReset { last } };
+        place.write(Self::new(board, store, rooms, start))
+    }
+
+    #[inline(always)]
+    fn new(
+        mut board: B,
+        store: StoreOf<B>,
+        (machine, log, link): Rooms<'a>,
+        start: line::Start,
+    ) -> Self {
+        let now = machine.latest();
+        let timing = timing(machine.settings());
+        let line = ResetLine::new(B::WIRING, |level| board.line(level), timing, start, now);
+        Self {
+            tick: Tick::new(B::COUNTER, board.now(), now),
+            ticks: board.ticks(),
+            line,
+            second: board.second(B::WIRING.released()),
+            second_on: false,
+            machine,
+            log,
+            link,
+            jumper: Contact::new(board.jumper(), Contact::JUMPER),
+            rekey: false,
+            power: Contact::new(board.host_power().unwrap_or(true), Contact::POWER),
+            port: None,
+            key: None,
+            bites: 0,
+            fresh: true,
+            hellos: 0,
+            started: 0,
+            began: now,
+            power_up: false,
+            check: now.after(CHECK_EVERY),
+            store,
+            board,
+        }
+    }
+
+    /// What follows from how it started; once, before the first step. It stands apart because the
+    /// stack is small.
+    #[inline(never)]
+    pub fn begin(&mut self) {
+        let (now, power_up) = (self.began, self.power_up);
+        self.rekey = power_up && self.jumper.state();
+        let next = self.do_first(power_up, now);
+        self.go_on(next, 0, now);
+        if self.jumper.state() {
+            self.tell(Event::Jumper(true), 0, now);
+        }
+        if !self.power.state() {
+            self.tell(Event::HostPower(false), 0, now);
+        }
+    }
+
+    #[inline(never)]
+    fn do_first(&mut self, power_up: bool, now: Instant) -> Option<Event> {
+        let mut actions = Actions::default();
+        let start = if power_up { Start::PowerUp } else { Start::BoardReset };
+        self.machine.begin(start, &mut actions);
+        // Written at every start, so that its number and every nonce made of it are new.
+        self.keep();
+        self.started = self.store.sequence();
+        self.carry_out(actions.as_slice(), 0, now)
+    }
+
+    /// Sees to the time, the line, the contacts, the host, the store and the light, and then, and
+    /// only here, feeds the chip's watchdog: whatever keeps any of them from being seen to keeps
+    /// the watchdog hungry (L8).
+    pub fn step(&mut self) {
+        let now = self.tick.look(self.board.now());
+        self.see_to_line(now);
+        self.see_to_contacts(now);
+        self.see_to_host(now);
+        if self.machine.poll_timeout().is_some_and(|due| now >= due) {
+            self.tell(Event::Timeout, 0, now);
+        }
+        self.see_to_store(now);
+        // Once more: what was just decided belongs on the pin before the next sleep.
+        self.line.poll(now);
+        let light = self.machine.light(self.key.is_some());
+        self.board.light(light::is_on(light, now));
+        self.board.watchdog();
+    }
+
+    /// What it runs on.
+    pub const fn board(&mut self) -> &mut B {
+        &mut self.board
+    }
+
+    #[inline(never)]
+    fn see_to_line(&mut self, now: Instant) {
+        let ticks = self.board.ticks();
+        let gone = ticks.wrapping_sub(self.ticks);
+        self.ticks = ticks;
+        self.line.count_down(Span::from_millis(gone.saturating_mul(B::TICK.as_millis())));
+        self.line.poll(now);
+        self.second_to(self.second_on);
+    }
+
+    #[inline(never)]
+    fn see_to_contacts(&mut self, now: Instant) {
+        let reads = self.board.jumper();
+        if let Some(set) = self.jumper.look(reads, now) {
+            self.tell(Event::Jumper(set), 0, now);
+        }
+        if let Some(on) = self.board.host_power().and_then(|reads| self.power.look(reads, now)) {
+            self.tell(Event::HostPower(on), 0, now);
+        }
+        let port = self.board.port();
+        if port != self.port {
+            self.port = port;
+            if let Some(up) = port {
+                self.tell(Event::Link(up), 0, now);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn see_to_store(&mut self, now: Instant) {
+        if now >= self.check {
+            self.check = now.after(CHECK_EVERY);
+            if !self.store.is_sound() {
+                // Something wrote over it, or it never took it.
+                self.keep();
+            }
+        }
+    }
+
+    /// Tells the machine, and does what it asks for. `to` is the frame to answer.
+    #[inline(never)]
+    fn tell(&mut self, event: Event, to: u32, now: Instant) {
+        self.go_on(Some(event), to, now);
+    }
+
+    #[inline(never)]
+    fn go_on(&mut self, event: Option<Event>, to: u32, now: Instant) {
+        let (mut next, mut now) = (event, now);
+        while let Some(event) = next {
+            next = self.handle(event, to, now);
+            // A page of flash is erased for longer than a tick: a pulse begins when it begins.
+            now = self.tick.look(self.board.now());
+        }
+    }
+
+    #[inline(never)]
+    fn handle(&mut self, event: Event, to: u32, now: Instant) -> Option<Event> {
+        let mut actions = Actions::default();
+        ask(self.machine, event, now, &mut actions);
+        self.carry_out(actions.as_slice(), to, now)
+    }
+
+    /// What came of the actions, if the machine wants to know.
+    #[inline(never)]
+    fn carry_out(&mut self, actions: &[Action], to: u32, now: Instant) -> Option<Event> {
+        let mut next = None;
+        for action in actions {
+            match *action {
+                Action::Store => {
+                    let (number, ok) = self.keep();
+                    next = Some(Event::Stored { number, ok });
+                }
+                Action::Pulse { ticket, width } => {
+                    let boot_grace = self.machine.settings().boot_grace;
+                    if let Ok(timing) = Timing::new(width, boot_grace) {
+                        self.line.set_timing(timing);
+                    }
+                    if self.line.pulse(Ticket(ticket), now).is_err() {
+                        next = Some(Event::LineRefused { ticket });
+                    }
+                }
+                Action::Release => self.line.release(),
+                Action::Second(on) => self.second_to(on),
+                Action::Echo => self.echo(),
+                Action::Answer(refusal) => self.answer(to, refusal),
+                Action::Note(note) => self.log.add(now, note),
+                // A machine of a newer version would have a newer driver.
+                _ => {}
+            }
+        }
+        next
+    }
+
+    /// Puts the record into the store, as it is now. Its number, and whether it is there.
+    #[inline(never)]
+    fn keep(&mut self) -> (u32, bool) {
+        let mut bytes = [0; Kept::BYTES];
+        let durable = self.machine.record();
+        let number = durable.number;
+        Kept::encode(durable, self.key.as_ref(), self.bites, &mut bytes);
+        (number, self.store.write(&bytes).is_ok())
+    }
+
+    fn second_to(&mut self, on: bool) {
+        self.second_on = on;
+        let level = if on { B::WIRING.held() } else { B::WIRING.released() };
+        // Written every step, so that a pin that refused or was upset is put right.
+        let _ = self.second.set_state(level);
+    }
+}
+
+#[inline(never)]
+fn wake<'a>(record: &Option<Durable>, room: &'a mut MaybeUninit<Machine>) -> &'a mut Machine {
+    let record = record.as_ref().unwrap_or(&Durable::NEW);
+    room.write(Machine::blank(record, record.powered))
+}
+
+#[inline(never)]
+fn blank(room: &mut MaybeUninit<Log<NOTES>>) -> &mut Log<NOTES> {
+    room.write(Log::new())
+}
+
+#[inline(never)]
+fn connect(room: &mut MaybeUninit<Link>, key: Option<Key>, device: u64) -> &mut Link {
+    room.write(Link::new(key, device))
+}
+
+/// Apart, so that what the machine needs of the stack is free again when its actions are done.
+#[inline(never)]
+fn ask(machine: &mut Machine, event: Event, now: Instant, actions: &mut Actions) {
+    machine.handle_into(event, now, actions);
+}
+
+/// The line's timing under these settings, which the machine has found in range.
+fn timing(settings: &Settings) -> Timing {
+    Timing::new(settings.pulse, settings.boot_grace).unwrap_or(Timing::USUAL)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! Boards in QEMU, in their own time: what the reset line does, and above all what it does not.
+
+use giveover_core::board::{Note, Settings, State, Why};
+use giveover_core::time::Span;
+use giveover_core::wire::ToBoard;
+use giveover_tests::vm::host::{self, Host, QUICK};
+use giveover_tests::vm::{self, Kind, LM3S6965EVB, MICROBIT, TICK_MS, Vm};
+
+/// How often the emulator saw the reset line being held, between ticks too.
+fn edges(vm: &Vm) -> usize {
+    let held = ["output 0 to 0", "line 3 value 1"];
+    let trace = vm.trace();
+    trace.iter().filter(|line| held.iter().any(|held| line.ends_with(held))).count()
+}
+
+#[test]
+fn fed_in_time_the_lines_do_not_move() {
+    if !vm::is_here() {
+        return;
+    }
+    for (kind, ms) in [(LM3S6965EVB, 60_000), (MICROBIT, 10_000)] {
+        let mut vm = Vm::start(kind);
+        let mut host = Host::set_up(&mut vm, QUICK);
+        host.feed_for(&mut vm, QUICK, ms);
+        let report = host.status(&mut vm);
+        assert_eq!((report.state, report.resets_ever), (State::Armed, 0));
+        assert_eq!((vm.pulses(), edges(&vm), vm.lines()), (vec![], 0, (false, false)));
+    }
+}
+
+/// And with the same notes, whether the processor has a watchdog or flash.
+#[test]
+fn silence_gives_exactly_one_pulse_and_a_spent_budget_is_held() {
+    if !vm::is_here() {
+        return;
+    }
+    let [one, other] = [LM3S6965EVB, MICROBIT].map(silence);
+    assert_eq!(one, other);
+    assert!(one.len() > 10, "{one:?}");
+}
+
+/// The story of a host that never comes back, and the board's last notes of it.
+fn silence(kind: Kind) -> Vec<Note> {
+    let mut vm = Vm::start(kind);
+    vm.paint();
+    let mut host = Host::set_up(&mut vm, QUICK);
+    host.feed_for(&mut vm, QUICK, 500);
+    let before = vm.now();
+    host.feed(&mut vm);
+    let after = vm.now();
+    // Three resets, after each of which nobody boots, and then it gives over.
+    vm.run(20_000);
+    let pulses = vm.pulses();
+    assert_eq!((pulses.len(), edges(&vm)), (3, 3), "{pulses:?}");
+    for (from, to) in &pulses {
+        let width = to.expect("an end") - from;
+        assert!(width.abs_diff(250) <= TICK_MS, "{width} ms");
+    }
+    let timeout = u64::from(QUICK.timeout.as_millis());
+    let first = pulses[0].0;
+    assert!(first >= before + timeout, "{first}, fed at {before} to {after}");
+    assert!(first <= after + timeout + 2 * TICK_MS, "{first}, fed at {before} to {after}");
+    for pair in pulses.windows(2) {
+        let apart = pair[1].0 - pair[0].1.expect("an end");
+        assert!(apart >= u64::from(QUICK.boot_grace.as_millis()), "{apart} ms");
+    }
+    assert_eq!(vm.lines(), (false, true), "released, and the alarm on");
+    let report = host.status(&mut vm);
+    assert_eq!((report.state, report.resets, report.resets_ever), (State::Held, 3, 3));
+    // No more stack was used than the bound says, of which `cargo xtask firmware` has made sure.
+    let (used, bound) = (vm.high_water(), vm::stack_bound(kind));
+    println!("{}: {used} bytes of stack used, bound {bound}", kind.name());
+    assert!(used <= bound && used > 200, "{used} of {bound}");
+    // And it stays so.
+    vm.run(10_000);
+    assert_eq!((vm.pulses().len(), vm.lines()), (3, (false, true)));
+    host.log(&mut vm)
+}
+
+#[test]
+fn a_board_whose_loop_is_stuck_is_reset_by_its_own_watchdog_and_forgets_nothing() {
+    if !vm::is_here() {
+        return;
+    }
+    let mut vm = Vm::start(LM3S6965EVB);
+    let mut host = Host::set_up(&mut vm, QUICK);
+    // One reset, so that there is something to forget; then the host is back.
+    vm.run(1_500);
+    assert_eq!(vm.pulses().len(), 1);
+    let report = host.feed(&mut vm);
+    assert_eq!((report.state, report.resets_ever), (State::Armed, 1));
+    vm.get_stuck();
+    // The watchdog takes two seconds.
+    vm.run(1_500);
+    assert!(vm.up_ticks() > 200, "not yet");
+    vm.run(1_000);
+    assert!(vm.up_ticks() < 100, "started again");
+    let mut host = Host::connect(&mut vm, 9);
+    let report = host.status(&mut vm);
+    assert!(report.armed && report.resets_ever == 1 && report.resets == 1, "{report:?}");
+    // The host has its grace, and then silence counts again.
+    vm.run(3_500);
+    assert_eq!(vm.pulses().len(), 2, "{:?}", vm.pulses());
+}
+
+#[test]
+fn hostile_frames_move_nothing() {
+    if !vm::is_here() {
+        return;
+    }
+    let settings = Settings {
+        timeout: Span::from_secs(3600),
+        link_timeout: Span::from_secs(3600),
+        retry_interval: Span::from_secs(4 * 86_400),
+        ..QUICK
+    };
+    let mut vm = Vm::start(LM3S6965EVB);
+    let mut host = Host::set_up(&mut vm, settings);
+    let before = host.status(&mut vm);
+    // What was authentic once, what is cut or bent, and noise: as many as the nightly run wants.
+    let nightly = std::env::var_os("GIVEOVER_NIGHTLY").is_some();
+    let frames = if nightly { 100_000 } else { 10_000 };
+    let reset = host.sealed(&ToBoard::Reset(Why::Test));
+    let disarm = host.sealed(&ToBoard::Disarm { span: Span::from_secs(900) });
+    // They were overtaken, so what follows is late and comes again and again.
+    host.say(&mut vm, &ToBoard::Arm);
+    host.done(&mut vm);
+    let mut random = 0x2545_F491_4F6C_DD1D_u64;
+    let mut next = |below: usize| {
+        random ^= random >> 12;
+        random ^= random << 25;
+        random ^= random >> 27;
+        (random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % below
+    };
+    let mut bytes = vec![];
+    for number in 0..frames {
+        let mut frame = if number % 2 == 0 { reset.clone() } else { disarm.clone() };
+        match number % 5 {
+            0 => frame.truncate(next(frame.len())),
+            1 => frame = (0..next(40)).map(|_| next(256) as u8).collect(),
+            2 => {}
+            _ => {
+                let at = next(frame.len());
+                frame[at] ^= 1 << next(8);
+            }
+        }
+        bytes.extend(frame);
+        bytes.push(0);
+    }
+    host.pour(&mut vm, &bytes);
+    let mut host = Host::connect(&mut vm, 77);
+    let after = host.status(&mut vm);
+    assert_eq!((after.state, after.armed), (State::Armed, true));
+    assert_eq!((after.resets_ever, after.failure_sum), (before.resets_ever, before.failure_sum));
+    assert_eq!((vm.pulses(), edges(&vm), vm.lines()), (vec![], 0, (false, false)));
+}
+
+#[test]
+fn no_power_cut_at_any_word_of_flash_lowers_the_count_or_doubles_a_pulse() {
+    if !vm::is_here() {
+        return;
+    }
+    let mut vm = Vm::start(MICROBIT);
+    drop(Host::set_up(&mut vm, QUICK));
+    let mut known = 0;
+    let step = if std::env::var_os("GIVEOVER_NIGHTLY").is_some() { 1 } else { 9 };
+    // A pulse writes its intent and its end, of 34 words each.
+    for (turn, word) in (1..=70).step_by(step).chain([33, 34, 35, 68]).enumerate() {
+        let cut = vm.run_until("program", word, 6_000);
+        assert!(cut, "word {word} was written");
+        vm.cut_power();
+        let mut host = Host::connect(&mut vm, 100 + turn as u64);
+        let report = host.status(&mut vm);
+        assert!(report.resets_ever >= known, "{report:?} after {known}, cut at word {word}");
+        assert!(edges(&vm) <= report.resets_ever as usize, "every pulse was counted");
+        known = report.resets_ever;
+        host.say(&mut vm, &ToBoard::Clear);
+        host.done(&mut vm);
+        while host.status(&mut vm).state == State::Cold {
+            vm.tick();
+        }
+        let report = host.feed(&mut vm);
+        assert!(report.armed && report.state != State::Held, "{report:?}");
+    }
+    assert!(known > 3, "{known}");
+}
+
+#[test]
+fn the_image_as_it_is_flashed_sleeps_and_says_what_it_is() {
+    if !vm::is_here() {
+        return;
+    }
+    for kind in [LM3S6965EVB, MICROBIT] {
+        vm::as_flashed(kind, |line| {
+            let about = host::ask(line);
+            assert!(about.board.starts_with(kind.name().as_bytes()), "{about:?}");
+            assert!(about.power_up && about.bites == 0, "{about:?}");
+        });
+    }
+}

@@ -1,0 +1,111 @@
+//! The boards, the bounds their images keep, and how an emulator shows their pins.
+
+/// A board that has an image.
+#[derive(Debug)]
+pub(crate) struct Board {
+    /// The image's name, its feature, and the argument of `--board`.
+    pub(crate) name: &'static str,
+    pub(crate) target: &'static str,
+    /// The most its stack may take, in bytes (L11).
+    pub(crate) stack: u32,
+    /// The most it may take of flash for now, in bytes. L11 wants [`FLASH`], which the machine and
+    /// its wire do not keep; this is what keeps them from growing.
+    pub(crate) flash: u32,
+    /// Where QEMU has the board: what it says of its pins.
+    pub(crate) qemu: Option<Pins>,
+}
+
+/// The most an image should take of flash, in bytes (L11).
+pub(crate) const FLASH: u32 = 16 * 1024;
+/// The most its variables may take of RAM, in bytes (L11).
+pub(crate) const RAM: u32 = 4 * 1024;
+
+pub(crate) const BOARDS: [Board; 2] = [
+    Board {
+        name: "lm3s6965evb",
+        target: "thumbv7m-none-eabi",
+        stack: 2048,
+        flash: 24 * 1024,
+        qemu: Some(Pins {
+            trace: "pl061_set_output",
+            // Port F; the other ports are not ours.
+            before: "device[13] setting output ",
+            between: " to ",
+            line: "0",
+            second: "2",
+            held: "0",
+        }),
+    },
+    Board {
+        name: "microbit",
+        target: "thumbv6m-none-eabi",
+        stack: 1536,
+        flash: 26 * 1024,
+        qemu: Some(Pins {
+            trace: "nrf51_gpio_update_output_irq",
+            before: " line ",
+            between: " value ",
+            line: "3",
+            second: "2",
+            held: "1",
+        }),
+    },
+];
+
+/// The board of that name.
+pub(crate) fn named(name: &str) -> Option<&'static Board> {
+    BOARDS.iter().find(|board| board.name == name)
+}
+
+/// What an emulator says when a pin moves: "…{before}PIN{between}LEVEL".
+#[derive(Debug)]
+pub(crate) struct Pins {
+    pub(crate) trace: &'static str,
+    before: &'static str,
+    between: &'static str,
+    line: &'static str,
+    second: &'static str,
+    /// The level that holds a line.
+    held: &'static str,
+}
+
+impl Pins {
+    /// An edge of ours in words; `Some(None)` for a pin that is none of the lines.
+    pub(crate) fn edge(&self, line: &str) -> Option<Option<String>> {
+        if !line.starts_with(self.trace) {
+            return None;
+        }
+        let words = line.split_once(self.before).map(|(_, rest)| rest);
+        let Some((pin, level)) = words.and_then(|rest| rest.split_once(self.between)) else {
+            return Some(None);
+        };
+        let name = match pin {
+            pin if pin == self.line => "reset line",
+            pin if pin == self.second => "second line",
+            _ => return Some(None),
+        };
+        let level = if level.trim() == self.held { "held" } else { "released" };
+        Some(Some(format!("{name} {level}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edge_is_read_from_what_qemu_traces() {
+        let pins = BOARDS[0].qemu.as_ref().expect("in QEMU");
+        let edge = |text: &str| pins.edge(&format!("pl061_set_output /machine/unattached/{text}"));
+        let held = Some(Some("reset line held".to_string()));
+        assert_eq!(edge("device[13] setting output 0 to 0"), held);
+        let released = Some(Some("second line released".to_string()));
+        assert_eq!(edge("device[13] setting output 2 to 1"), released);
+        assert_eq!(edge("device[13] setting output 3 to 1"), Some(None));
+        assert_eq!(edge("device[12] setting output 0 to 0"), Some(None));
+        let pins = BOARDS[1].qemu.as_ref().expect("in QEMU");
+        assert_eq!(pins.edge("nrf51_gpio_update_output_irq line 3 value 1"), held);
+        assert_eq!(pins.edge("nrf51_gpio_update_output_irq line 13 value 1"), Some(None));
+        assert_eq!(pins.edge("Timer with period zero, disabling"), None);
+    }
+}
