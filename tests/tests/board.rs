@@ -82,6 +82,23 @@ fn a_board_is_armed_and_fed_confirmed_and_told_of_the_end() {
     assert_eq!(port.board().state(), State::Waiting);
 }
 
+/// A service takes longer to stop than the board's time-out: it is fed until that is done.
+#[test]
+fn a_board_is_fed_while_services_are_being_stopped() {
+    let port = plugged();
+    let more = "[service.slow]\n\
+                start = [\"/bin/sh\", \"-c\", \"trap 'sleep 6; exit 0' TERM; \
+                while :; do sleep 0.1; done\"]\n\
+                policy = { stop_timeout = \"20s\" }\n";
+    let mut daemon = start(&port, more);
+    armed(&daemon, &port);
+    let before = port.board().feeds;
+    assert_eq!(daemon.stop(), Some(0));
+    assert!(port.board().feeds > before, "it was fed meanwhile");
+    assert!(port.board().pulses.is_empty());
+    assert_eq!(ends(&port), [End::Stop]);
+}
+
 #[test]
 fn a_daemon_that_stands_still_is_reset_and_told_so_afterwards() {
     let port = plugged();

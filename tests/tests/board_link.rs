@@ -265,15 +265,6 @@ fn an_end_is_announced_and_nothing_is_fed_after_it() {
 #[test]
 fn a_reset_is_asked_for_with_its_reason_and_a_refusal_is_told() {
     let mut world = World::keyed();
-    world.run(10_000);
-    world.link.ask(4, ToBoard::Reset(Why::Test), world.now());
-    world.run(50);
-    assert!(
-        world.has(News::Answered(4, Err(Failed::Refused(Refusal::TooSoon))))
-            || world.has(News::Answered(4, Ok(())))
-    );
-    // Armed for longer than the distance of two pulses: it is made.
-    let mut world = World::keyed();
     world.run(70_000);
     world.link.ask(5, ToBoard::Reset(Why::Test), world.now());
     world.run(500);
@@ -282,10 +273,10 @@ fn a_reset_is_asked_for_with_its_reason_and_a_refusal_is_told() {
     assert_eq!(world.board.pulses[0].1, Why::Test);
     world.link.ask(6, ToBoard::Reset(Why::Test), world.now());
     world.run(500);
-    assert!(matches!(
-        world.news.last(),
-        Some(News::Answered(6, Err(Failed::Refused(_)))) | Some(_)
-    ));
+    let refused = |news: &News| {
+        matches!(news, News::Answered(6, Err(Failed::Refused(_) | Failed::NotConnected)))
+    };
+    assert!(world.news.iter().any(refused), "{:?}", world.news.last());
     assert_eq!(world.board.pulses.len(), 1);
 }
 
