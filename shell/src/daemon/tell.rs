@@ -50,17 +50,23 @@ impl Daemon {
             ..EventDoc::default()
         };
         more(&mut doc);
-        self.publish(event, text, doc);
+        self.publish(Some(service), event, text, doc);
     }
 
     /// Says something about the host.
     pub(super) fn say_host(&mut self, event: message::Event, text: String) {
         if self.log.wants(event) {
-            self.publish(event, text, EventDoc::default());
+            self.publish(None, event, text, EventDoc::default());
         }
     }
 
-    fn publish(&mut self, event: message::Event, text: String, doc: EventDoc) {
+    fn publish(
+        &mut self,
+        about: Option<usize>,
+        event: message::Event,
+        text: String,
+        doc: EventDoc,
+    ) {
         self.events.seq += 1;
         let doc = EventDoc {
             seq: self.events.seq,
@@ -70,16 +76,15 @@ impl Daemon {
             text,
             ..doc
         };
-        let machine = self.find(&doc.service).map(|service| self.watches[service].machine);
+        let machine = about.map(|service| self.watches[service].machine);
         self.journal.note(
             self.now,
             Note::Text { machine, event: event.word().into(), text: doc.text.as_str().into() },
         );
-        let unit =
-            self.find(&doc.service).and_then(|service| match &self.plan.services[service].run {
-                Run::Unit(unit) => Some(unit.as_str()),
-                _ => None,
-            });
+        let unit = about.and_then(|service| match &self.plan.services[service].run {
+            Run::Unit(unit) => Some(unit.as_str()),
+            _ => None,
+        });
         self.log.write(&doc, unit);
         self.control.publish(&mut self.reactor, &doc);
         self.events.push(self.now, doc);
