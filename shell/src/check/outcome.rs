@@ -43,8 +43,8 @@ pub enum Step {
     Done {
         /// How.
         outcome: Outcome,
-        /// The other side has said all it had to say. It can be left to close first; in the
-        /// middle of its answer we hang up.
+        /// The other side has said all it had to say, so the connection can be reset; in the middle
+        /// of its answer we hang up.
         whole: bool,
     },
     /// To take its leave: the verdict is reached, the other side has said all it had to, and

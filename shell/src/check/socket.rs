@@ -115,10 +115,10 @@ impl Socket {
     /// True if the socket is connected to itself: a connection to a port of the range that
     /// outgoing connections draw theirs from, where nobody listens, can meet itself. It looks
     /// like a healthy service and is nobody.
-    pub(super) fn is_its_own_peer(&self) -> bool {
+    pub(super) fn is_its_own_peer(&self, port: u16) -> bool {
         let own = rustix::net::getsockname(&self.fd).ok();
         own.and_then(|own| SocketAddr::try_from(own).ok())
-            .is_some_and(|own| Some(own) == self.peer())
+            .is_some_and(|own| own.port() == port && Some(own) == self.peer())
     }
 
     /// Whom it is connected to.
@@ -208,7 +208,7 @@ mod tests {
         let address = listener.local_addr().expect("its address");
         let (socket, progress) = Socket::connect(address, First::Nobody).expect("a connection");
         assert_eq!(progress, Progress::Made(0));
-        assert!(!socket.is_its_own_peer());
+        assert!(!socket.is_its_own_peer(address.port()));
         drop(listener);
         for first in [First::Nobody, First::We(b"hello"), First::They] {
             let errno = Socket::connect(address, first).expect_err("nobody");
@@ -247,6 +247,6 @@ mod tests {
         let own = rustix::net::getsockname(&fd).expect("its name");
         let own = SocketAddr::try_from(own).expect("an address");
         rustix::net::connect(&fd, &own).expect("a connection to itself");
-        assert!(Socket { fd, watched: false }.is_its_own_peer());
+        assert!(Socket { fd, watched: false }.is_its_own_peer(own.port()));
     }
 }

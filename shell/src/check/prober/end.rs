@@ -50,23 +50,34 @@ impl Prober {
         self.take_leave(turn, key, limit);
     }
 
-    /// The dialogue has come to its verdict. If the other side is `ended`, nothing of the
-    /// connection need be left; if it has said all it had to, it may close first, so that the
-    /// waiting for stray packets (TIME_WAIT) is neither's. In the middle of it we hang up.
+    /// The dialogue has come to its verdict. If the other side has said all it had to (`whole`),
+    /// nothing of the connection need be left, and nobody waits for stray packets (TIME_WAIT).
+    /// In the middle of it we hang up.
     pub(super) fn conclude(
         &mut self,
         turn: &mut Turn<'_>,
         key: Key,
         outcome: Outcome,
         whole: bool,
+    ) {
+        let how = if whole { Close::Reset } else { Close::Orderly };
+        self.finish(turn, key, outcome, how);
+    }
+
+    /// The verdict stands and parting words are said. They must be heard before the connection
+    /// goes, so the other side may close first.
+    pub(super) fn conclude_politely(
+        &mut self,
+        turn: &mut Turn<'_>,
+        key: Key,
+        outcome: Outcome,
         ended: bool,
     ) {
-        if whole && !ended {
-            self.answer(turn, key, outcome);
-            return self.take_leave(turn, key, turn.now.after(FAREWELL));
+        if ended {
+            return self.finish(turn, key, outcome, Close::Reset);
         }
-        let how = if ended { Close::Reset } else { Close::Orderly };
-        self.finish(turn, key, outcome, how);
+        self.answer(turn, key, outcome);
+        self.take_leave(turn, key, turn.now.after(FAREWELL));
     }
 
     /// Answers a probe and lets go of it.

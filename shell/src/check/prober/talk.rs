@@ -114,7 +114,7 @@ impl Prober {
 
     /// True if the connection is one with itself. Only asked where it can be.
     pub(super) fn is_nobody(&self, socket: &Socket, port: u16) -> bool {
-        self.own_ports.contains(&port) && socket.is_its_own_peer()
+        self.own_ports.contains(&port) && socket.is_its_own_peer(port)
     }
 
     /// True if the loop watches the probe's socket.
@@ -147,7 +147,7 @@ impl Prober {
         if errno.is_none() && !ready.writable {
             return;
         }
-        let nobody = self.own_ports.contains(&port) && socket.is_its_own_peer();
+        let nobody = self.own_ports.contains(&port) && socket.is_its_own_peer(port);
         match errno.or(nobody.then_some(Errno::CONNREFUSED)) {
             Some(errno) => self.refused(turn, plan, key, errno),
             None => self.connected(turn, plan, key, 0),
@@ -237,11 +237,11 @@ impl Prober {
                     Step::More => {}
                     Step::Say => self.reply(turn, plan, key),
                     Step::Done { outcome, whole } => {
-                        return self.conclude(turn, key, outcome, whole, ended);
+                        return self.conclude(turn, key, outcome, whole || ended);
                     }
                     Step::Leave { outcome, words } => {
                         self.part(turn, plan, key, words);
-                        return self.conclude(turn, key, outcome, true, ended);
+                        return self.conclude_politely(turn, key, outcome, ended);
                     }
                 },
                 _ => return,
