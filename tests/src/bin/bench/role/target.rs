@@ -56,10 +56,19 @@ fn open_door(backlog: i32) -> Result<(OwnedFd, u16), Why> {
     let door = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
     set_socket_reuseaddr(&door, true)?;
     setsockopt(&door, BindToDevice, &"lo".into()).while_doing("binding to the loopback device")?;
-    bind(&door, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)).while_doing("bind")?;
+    bind_below(&door)?;
     listen(&door, backlog)?;
     let address = SocketAddrV4::try_from(getsockname(&door)?)?;
     Ok((door, address.port()))
+}
+
+/// Binds to a free port below those that outgoing connections draw theirs from, as services do: at
+/// one of those a careful prober has to ask whether it met itself.
+fn bind_below(door: &OwnedFd) -> Result<(), Why> {
+    const PORTS: std::ops::Range<u16> = 20_000..30_000;
+    let free = |port: &u16| bind(door, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, *port)).is_ok();
+    let found = PORTS.clone().find(free);
+    found.map(|_| ()).ok_or_else(|| Why::new(format!("no port of {PORTS:?} is free")))
 }
 
 /// Fills the queue of a listener that nobody accepts from: with a backlog of none one waiting
