@@ -10,11 +10,12 @@ pub mod vm;
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::net::TcpListener;
+use std::io::{self, BufRead, BufReader, Read};
+use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -43,14 +44,33 @@ pub fn giveover() -> &'static Path {
     })
 }
 
-/// A port nobody listens on. Whoever gets it binds it soon.
+/// A port nobody listens on, given out once in this process. It lies below those the kernel hands to
+/// whoever binds 0 or connects, so that no one comes to it between here and the server that binds it.
 ///
 /// # Panics
 /// Loopback has none.
 #[must_use]
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback");
-    listener.local_addr().expect("an address").port()
+    const FIRST: u32 = 10_000;
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let first_of_kernel = range.split_whitespace().next().and_then(|first| first.parse().ok());
+    let span = first_of_kernel.unwrap_or(32_768_u32).max(FIRST + 1_000) - FIRST;
+    for _ in 0..span {
+        // Processes beside this one begin elsewhere.
+        let place =
+            std::process::id().wrapping_mul(97).wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed));
+        let port = u16::try_from(FIRST + place % span).expect("below the kernel's ports");
+        let free = ["127.0.0.1", "::"].iter().all(|host| {
+            let taken = |error: io::Error| error.kind() == io::ErrorKind::AddrInUse;
+            !TcpListener::bind((*host, port)).is_err_and(taken)
+                && !UdpSocket::bind((*host, port)).is_err_and(taken)
+        });
+        if free {
+            return port;
+        }
+    }
+    panic!("no port is free from {FIRST} on");
 }
 
 /// Waits until `done` says something.
