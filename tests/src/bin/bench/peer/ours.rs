@@ -30,6 +30,9 @@ pub(super) fn start(bed: &Bed, load: &Load) -> Result<Running, Why> {
         socket.as_os_str(),
     ];
     std::fs::create_dir(&state)?;
+    if let Load::Commands { count, ballast_mib } = load {
+        write_ballast(&room, *count, *ballast_mib)?;
+    }
     let mut child = launch(bed, &room, &config(load, &bed.exe), &program, &args)?;
     let until = Instant::now() + START;
     while UnixStream::connect(&socket).is_err() {
@@ -46,9 +49,32 @@ fn socket(room: &Path) -> PathBuf {
     room.join("control.sock")
 }
 
+/// Of included files: one may not be longer than 32 MiB.
+const BALLAST: &str = "ballast";
+
+/// Services after the `first` that are not due today, each with an argument of 1 MiB, in a file each.
+fn write_ballast(room: &Path, first: usize, mib: usize) -> Result<(), Why> {
+    let directory = room.join(BALLAST);
+    std::fs::create_dir(&directory)?;
+    let weight = "x".repeat(1 << 20);
+    for index in first..first + mib {
+        let name = service_name(index);
+        // What is said alike is kept once.
+        let argv = format!("argv = [\"/bin/true\", \"{index}{weight}\"]");
+        let policy = "policy = { thorough_probe_interval = \"24h\" }";
+        let check = format!("check.c = {{ kind = \"command\", {argv} }}");
+        let text = format!("[service.{name}]\n{check}\n{policy}\n");
+        std::fs::write(directory.join(format!("{name}.toml")), text)?;
+    }
+    Ok(())
+}
+
 /// The configuration for `load`. Everything the daemon is told stands in this one function.
 fn config(load: &Load, exe: &Path) -> String {
     let mut text = String::new();
+    if matches!(load, Load::Commands { ballast_mib: 1.., .. }) {
+        let _ = writeln!(text, "include = [\"{BALLAST}/*.toml\"]");
+    }
     if matches!(load, Load::Keep { .. }) {
         // The restart figure kills more services than an hour's default budget has actions. The
         // others do with the default: a budget remembers as many instants as it has actions.
@@ -76,16 +102,9 @@ fn config(load: &Load, exe: &Path) -> String {
             }
         }
         Load::Idle { target } => service(0, &format!("check.port = \"tcp://{target}\"")),
-        Load::Commands { count, ballast_mib } => {
+        Load::Commands { count, .. } => {
             for index in 0..*count {
                 service(index, "check.c = { kind = \"command\", argv = [\"/bin/true\"] }");
-            }
-            // The ballast: services that are not due today, each with an argument of 1 MiB.
-            let weight = "x".repeat(1 << 20);
-            for index in *count..count + ballast_mib {
-                let argv = format!("argv = [\"/bin/true\", \"{weight}\"]");
-                let policy = "policy = { thorough_probe_interval = \"24h\" }";
-                service(index, &format!("check.c = {{ kind = \"command\", {argv} }}\n{policy}"));
             }
         }
         Load::Keep { services, events } => {
