@@ -30,9 +30,6 @@ impl Daemon {
                 Notice::Interrupt => self.end("SIGINT"),
                 Notice::Reload => self.reload_by_signal(),
                 Notice::Report => self.report_to_log(),
-                Notice::Child => {
-                    self.reactor.children.reap_orphans();
-                }
             }
         }
     }

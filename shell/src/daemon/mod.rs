@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use giveover_core::ladder::Round;
 use giveover_core::monitor::Ticket;
-use giveover_core::time::Instant;
+use giveover_core::time::{Instant, Span};
 
 use self::control::Control;
 use self::events::Events;
@@ -68,6 +68,7 @@ const DAEMON_JOURNAL: u32 = 3;
 const DAEMON_END: u32 = 4;
 const DAEMON_WATCHDOG: u32 = 5;
 const DAEMON_BOARD: u32 = 6;
+const DAEMON_ORPHANS: u32 = 7;
 
 /// A wait as long as this is worth writing what could have waited.
 const IDLE_MS: u64 = 900;
@@ -75,6 +76,9 @@ const IDLE_MS: u64 = 900;
 /// So much of what is due is begun before answers are looked for again: where thousands are due
 /// at once they do not all stand open together, and nobody else waits for all of them.
 const MOST_DUE: usize = 128;
+
+/// How long after a child has ended orphans are reaped, all that have ended by then in one go.
+const ORPHANS_WAIT: Span = Span::from_millis(250);
 
 /// A wait that ends this much later than asked for means that we did not run.
 ///
@@ -179,6 +183,10 @@ impl Daemon {
             self.dispatch(*ready);
         }
         self.ready = ready;
+        if self.signals.child_ended() {
+            let at = self.now.after(ORPHANS_WAIT);
+            self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_ORPHANS, 0), at);
+        }
         self.take_answers();
         self.now = woken;
         self.note_look(&look);
@@ -236,8 +244,19 @@ impl Daemon {
                 DAEMON_JOURNAL => self.journal_armed = None,
                 DAEMON_WATCHDOG => self.feed_supervisor(),
                 DAEMON_END => self.end_is_late(),
+                DAEMON_ORPHANS => self.reap_orphans(),
                 _ => {}
             },
+        }
+    }
+
+    /// Reaps what nobody waits for. A child whose owner has yet to hear of its end may hide it.
+    fn reap_orphans(&mut self) {
+        if self.reactor.children.reap_orphans() {
+            let at = self.now.after(ORPHANS_WAIT);
+            self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_ORPHANS, 0), at);
+        } else {
+            self.signals.hear_children();
         }
     }
 

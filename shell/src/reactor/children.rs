@@ -1,6 +1,7 @@
 //! Our children: made by `posix_spawn`, and reaped by whoever owns them.
 
 use std::collections::HashSet;
+use std::collections::hash_map::{Entry, HashMap};
 use std::ffi::CStr;
 use std::fs;
 use std::io;
@@ -37,9 +38,10 @@ pub struct Children {
     /// Those with an owner who reads their status.
     owned: HashSet<u32>,
     attributes: PosixSpawnAttr,
-    /// What was done to the standard streams last, for which descriptors. Commands that come
-    /// one after the other get the same numbers again.
-    streams: (PosixSpawnFileActions, (RawFd, RawFd)),
+    /// What is done to the standard streams, by input and output: libc asks for a limit of ours
+    /// with each step it notes. Commands that come one after the other, or together, get the same
+    /// numbers again.
+    streams: HashMap<(RawFd, RawFd), PosixSpawnFileActions>,
     null: OwnedFd,
     /// Given up for a pidfd when there is no other descriptor, since by then the child runs.
     spare: Option<OwnedFd>,
@@ -48,6 +50,8 @@ pub struct Children {
     environment: Environment,
     /// The mark of a run, but for its number.
     mark: Instance,
+    /// A dead child with an owner that hid the orphans behind it, the last time one was looked for.
+    in_the_way: Option<u32>,
 }
 
 impl Children {
@@ -65,20 +69,19 @@ impl Children {
         ))?;
         attributes.set_sigdefault(&SigSet::all())?;
         attributes.set_sigmask(&SigSet::empty())?;
-        let numbers = (null.as_raw_fd(), null.as_raw_fd());
-        let streams = (actions(numbers)?, numbers);
         let me = std::process::id();
         let since = procfs::stat(me).map_or(0, |stat| stat.start);
         let score = fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default();
         Ok(Self {
             owned: HashSet::new(),
             attributes,
-            streams,
+            streams: HashMap::new(),
             null,
             spare: None,
             spared: score.starts_with('-'),
             environment: Environment::inherited(),
             mark: Instance { monitor: me, since, number: 0 },
+            in_the_way: None,
         })
     }
 
@@ -137,22 +140,20 @@ impl Children {
         let number =
             |fd: Option<BorrowedFd<'_>>| fd.map_or(self.null.as_raw_fd(), |fd| fd.as_raw_fd());
         let numbers = (number(stdio.input), number(stdio.output));
-        if self.streams.1 != numbers {
-            self.streams = (actions(numbers)?, numbers);
+        if self.streams.len() >= MOST_STREAMS {
+            self.streams.clear();
         }
+        let streams = match self.streams.entry(numbers) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(actions(numbers)?),
+        };
         let mark = instance.variable();
         let lines = program.environment().lines().len() + 1;
         program.locate()?;
         let mut variables: Vec<&CStr> = Vec::with_capacity(lines);
         variables.push(&mark);
         variables.extend(program.environment().lines().iter().map(AsRef::as_ref));
-        match posix_spawn(
-            program.place(),
-            &self.streams.0,
-            &self.attributes,
-            program.argv(),
-            &variables,
-        ) {
+        match posix_spawn(program.place(), streams, &self.attributes, program.argv(), &variables) {
             Ok(pid) => Ok(pid.as_raw().unsigned_abs()),
             Err(error) => {
                 program.forget();
@@ -237,23 +238,34 @@ impl Children {
         found
     }
 
-    /// Reaps every dead orphan, and never a child that somebody waits for. To be called on
-    /// SIGCHLD. Says how many.
-    pub fn reap_orphans(&mut self) -> usize {
-        let mut reaped = 0;
+    /// Reaps every dead orphan, and never a child that somebody waits for. To be called after a
+    /// SIGCHLD, and again in the next turn if it says so: one of those may hide the orphans
+    /// behind it.
+    #[must_use]
+    pub fn reap_orphans(&mut self) -> bool {
         loop {
             match first_dead() {
-                Ok(Some(pid)) if !self.owns(pid) => reaped += usize::from(reap_orphan(pid)),
-                // A child with an owner is in the way of the others, or its status cannot be
-                // told from here: then each orphan is asked for by name.
-                Ok(Some(_)) | Err(()) => {
-                    return reaped + self.orphans().into_iter().filter(|p| reap_orphan(*p)).count();
+                Ok(Some(pid)) if !self.owns(pid) => {
+                    reap_orphan(pid);
                 }
-                Ok(None) => return reaped,
+                // By the next time its owner has reaped it, most often.
+                Ok(Some(pid)) if self.in_the_way.replace(pid) != Some(pid) => return true,
+                Ok(None) => break,
+                // It stays in the way, or its status cannot be told from here: each orphan is
+                // asked for by name.
+                Ok(Some(_)) | Err(()) => {
+                    self.orphans().into_iter().for_each(reap_orphan);
+                    break;
+                }
             }
         }
+        self.in_the_way = None;
+        false
     }
 }
+
+/// How many combinations of standard streams are kept, at a few hundred bytes each.
+const MOST_STREAMS: usize = 64;
 
 /// From `<spawn.h>`; glibc since 2.26, musl since 1.1.19.
 const SETSID: i32 = 0x80;
@@ -301,10 +313,11 @@ fn first_dead() -> Result<Option<u32>, ()> {
     }
 }
 
-fn reap_orphan(pid: u32) -> bool {
-    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+fn reap_orphan(pid: u32) {
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-    matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_)))
+    // Nobody wants to know how it ended.
+    let _ = waitid(WaitId::Pid(pid), options);
 }
 
 fn os(error: &io::Error) -> Errno {

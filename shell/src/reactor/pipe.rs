@@ -19,6 +19,7 @@ use super::{Reactor, SpawnError, Token};
 pub(super) struct Pipe {
     reader: OwnedFd,
     writer: Option<OwnedFd>,
+    watched: bool,
 }
 
 /// How far a pipe was read.
@@ -37,7 +38,7 @@ impl Pipe {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(lack)?;
         // Only our end: the other is shared with the program, and programs do not expect that.
         fcntl_setfl(&reader, OFlags::NONBLOCK).map_err(lack)?;
-        Ok(Self { reader, writer: Some(writer) })
+        Ok(Self { reader, writer: Some(writer), watched: false })
     }
 
     /// The end for the program.
@@ -45,8 +46,13 @@ impl Pipe {
         self.writer.as_ref().map(AsFd::as_fd)
     }
 
-    pub(super) fn watch(&self, reactor: &Reactor, token: Token) -> io::Result<()> {
-        reactor.add(&mut SourceFd(&self.reader.as_raw_fd()), token, Interest::READABLE)
+    /// From now on wakes the owner of `token` when there is something to read.
+    pub(super) fn watch(&mut self, reactor: &Reactor, token: Token) -> io::Result<()> {
+        if !self.watched {
+            reactor.add(&mut SourceFd(&self.reader.as_raw_fd()), token, Interest::READABLE)?;
+            self.watched = true;
+        }
+        Ok(())
     }
 
     /// Reads until it is empty, or for a while, and keeps the beginning, `most` bytes.
@@ -76,7 +82,9 @@ impl Pipe {
     ) -> Drained {
         self.writer = None;
         let last = self.read(buffer, most, kept);
-        reactor.remove(&mut SourceFd(&self.reader.as_raw_fd()));
+        if self.watched {
+            reactor.remove(&mut SourceFd(&self.reader.as_raw_fd()));
+        }
         last
     }
 }

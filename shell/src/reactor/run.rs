@@ -49,6 +49,8 @@ struct Tenant<K> {
     began: Instant,
     timer: Timer,
     leave: bool,
+    /// When the program must have ended.
+    until: Instant,
     state: State,
 }
 
@@ -63,6 +65,10 @@ enum State {
 /// How much is read at once. Nothing is set aside for it before there is something to read: most
 /// daemons never run a program of some room.
 const BUFFER: usize = 64 << 10;
+
+/// How long a run goes on before it is listened to. What ends before is read at its end; what says
+/// more than a pipe holds, 64 KiB, waits that long.
+const LISTEN: Span = Span::from_millis(50);
 
 /// The parts of a slot that wake it.
 const PROCESS: u32 = 0;
@@ -149,9 +155,24 @@ impl<K: Clone> Runner<K> {
             return;
         }
         // An exit that came before the deadline counts, though we see it after.
-        if !self.look(reactor, slot, now) {
+        if !self.look(reactor, slot, now) && !self.listen(reactor, slot, now) {
             self.end(reactor, slot, End::TimedOut, now);
         }
+    }
+
+    /// Begins to read what a run says that is not over at once. False if its time is over.
+    fn listen(&mut self, reactor: &mut Reactor, slot: u32, now: Instant) -> bool {
+        let (process, output) = (self.token(slot, PROCESS), self.token(slot, OUTPUT));
+        let Some(tenant) = &mut self.slots[slot as usize].tenant else { return true };
+        if now >= tenant.until || tenant.state != State::Running {
+            return false;
+        }
+        let watched = tenant.pipe.as_mut().map_or(Ok(()), |pipe| pipe.watch(reactor, output));
+        // Without the means it is tried again: what says more than the pipe holds has to wait.
+        let until =
+            if watched.is_ok() { tenant.until } else { now.after(LISTEN).min(tenant.until) };
+        tenant.timer = reactor.timers.arm(process, until);
+        true
     }
 
     /// The next run that is over.
@@ -202,17 +223,15 @@ impl<K: Clone> Runner<K> {
         let output = pipe.as_ref().and_then(Pipe::writer);
         let stdio = Stdio { input: None, output };
         let child = reactor.children.spawn(order.program, instance, stdio)?;
-        let watched = child.watch(reactor, self.token(slot, PROCESS)).and_then(|()| {
-            pipe.as_ref().map_or(Ok(()), |pipe| pipe.watch(reactor, self.token(slot, OUTPUT)))
-        });
-        if let Err(error) = watched {
+        if let Err(error) = child.watch(reactor, self.token(slot, PROCESS)) {
             child.unwatch(reactor);
             let _ = child.signal(Signal::KILL);
             reactor.children.reap(child);
             let errno = error.raw_os_error().map_or(Errno::ENOMEM, Errno::from_raw);
             return Err(SpawnError::Lack(errno));
         }
-        let timer = reactor.timers.arm(self.token(slot, PROCESS), order.until);
+        let until = if pipe.is_some() { order.until.min(now.after(LISTEN)) } else { order.until };
+        let timer = reactor.timers.arm(self.token(slot, PROCESS), until);
         self.slots[slot as usize].tenant = Some(Tenant {
             key,
             child,
@@ -223,6 +242,7 @@ impl<K: Clone> Runner<K> {
             began: now,
             timer,
             leave: order.leave,
+            until: order.until,
             state: State::Running,
         });
         Ok(())

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mio::Interest;
 use mio::unix::SourceFd;
 use nix::libc;
+use nix::sys::signal::{SigSet, Signal};
 use signal_hook::{SigId, flag, low_level};
 use std::os::fd::AsRawFd;
 
@@ -24,16 +25,13 @@ pub enum Notice {
     Reload,
     /// USR1: write the full status to the log.
     Report,
-    /// CHLD: there may be orphans to reap.
-    Child,
 }
 
-const SIGNALS: [(i32, Notice); 5] = [
+const SIGNALS: [(i32, Notice); 4] = [
     (libc::SIGTERM, Notice::Terminate),
     (libc::SIGINT, Notice::Interrupt),
     (libc::SIGHUP, Notice::Reload),
     (libc::SIGUSR1, Notice::Report),
-    (libc::SIGCHLD, Notice::Child),
 ];
 
 /// The signals of a daemon, taken from the whole process for as long as this lives.
@@ -41,9 +39,15 @@ const SIGNALS: [(i32, Notice); 5] = [
 /// A handler sets a flag and writes a byte, which wakes the loop; a thousand signals that come
 /// before the loop looks are one. Writing to a closed pipe is an error rather than a signal:
 /// Rust's runtime ignores SIGPIPE.
+///
+/// SIGCHLD only sets its flag and interrupts a wait. Who has an owner is heard by a pidfd; this is
+/// for orphans, and they can wait: a busy daemon, which has hundreds of them a second, lets it be
+/// held back until it looks again. One that ends in the instant before the loop sleeps is reaped
+/// when it next wakes.
 pub struct Signals {
     pipe: UnixStream,
     raised: [Arc<AtomicBool>; SIGNALS.len()],
+    child_ended: Arc<AtomicBool>,
     handlers: Vec<SigId>,
 }
 
@@ -57,7 +61,9 @@ impl Signals {
         pipe.set_nonblocking(true)?;
         end.set_nonblocking(true)?;
         let raised = std::array::from_fn(|_| Arc::new(AtomicBool::new(false)));
-        let mut signals = Self { pipe, raised, handlers: Vec::new() };
+        let child_ended = Arc::new(AtomicBool::new(false));
+        let handlers = vec![flag::register(libc::SIGCHLD, Arc::clone(&child_ended))?];
+        let mut signals = Self { pipe, raised, child_ended, handlers };
         for ((number, _), raised) in SIGNALS.iter().zip(&signals.raised) {
             // In this order: a woken loop finds the flag set.
             signals.handlers.push(flag::register(*number, Arc::clone(raised))?);
@@ -65,6 +71,22 @@ impl Signals {
         }
         reactor.add(&mut SourceFd(&signals.pipe.as_raw_fd()), token, Interest::READABLE)?;
         Ok(signals)
+    }
+
+    /// Whether a child has ended since last asked: there may be orphans to reap. If so no more is
+    /// heard of children before [`Signals::hear_children`].
+    pub fn child_ended(&self) -> bool {
+        let ended = self.child_ended.swap(false, Ordering::SeqCst);
+        if ended {
+            // It cannot fail; if it did, more would be heard than need be.
+            let _ = child().thread_block();
+        }
+        ended
+    }
+
+    /// Hears of children again, at once if one has ended meanwhile.
+    pub fn hear_children(&self) {
+        let _ = child().thread_unblock();
     }
 
     /// What has come since last asked, each once.
@@ -78,8 +100,13 @@ impl Signals {
     }
 }
 
+fn child() -> SigSet {
+    SigSet::from(Signal::SIGCHLD)
+}
+
 impl Drop for Signals {
     fn drop(&mut self) {
+        self.hear_children();
         for handler in self.handlers.drain(..) {
             low_level::unregister(handler);
         }

@@ -52,7 +52,7 @@ impl Bench {
         while let Some(token) = self.reactor.timers.pop_due(now) {
             rooms.due(&mut self.reactor, token, now);
         }
-        self.reactor.children.reap_orphans();
+        let _ = self.reactor.children.reap_orphans();
     }
 
     /// Turns until `done` says what it was waited for.
@@ -145,7 +145,7 @@ impl Drop for Bench {
             if procfs::children(std::process::id()).is_empty() {
                 return;
             }
-            self.reactor.children.reap_orphans();
+            let _ = self.reactor.children.reap_orphans();
             std::thread::sleep(Duration::from_millis(10));
         }
     }

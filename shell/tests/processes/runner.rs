@@ -312,9 +312,7 @@ fn signals_come_as_notices() {
     let mut program = bench.program(&["true"]);
     let instance = bench.reactor.children.instance();
     let child = bench.reactor.children.spawn(&mut program, instance, Default::default()).unwrap();
-    let child_died = |_: &mut Nobody, _: &mut Reactor| {
-        signals.take().any(|notice| notice == Notice::Child).then_some(())
-    };
+    let child_died = |_: &mut Nobody, _: &mut Reactor| signals.child_ended().then_some(());
     bench.until(&mut Nobody, child_died);
     bench.reactor.children.reap(child);
 }
