@@ -68,10 +68,10 @@ impl Prober {
         while let Some(address) = self.next_address(plan, key) {
             let first = dialogue::first(&plan.kind, &mut self.request);
             let attempt = match Socket::connect(address, first) {
-                Ok((socket, Progress::Made(sent))) if !self.is_nobody(&socket, address.port()) => {
-                    return self.won(turn, plan, key, socket, sent);
+                Ok((socket, Progress::Made)) if !self.is_nobody(&socket, address.port()) => {
+                    return self.won(turn, plan, key, socket);
                 }
-                Ok((_, Progress::Made(_))) => Err(Errno::CONNREFUSED),
+                Ok((_, Progress::Made)) => Err(Errno::CONNREFUSED),
                 Ok((socket, Progress::Pending)) => self.await_attempt(turn, plan, key, socket),
                 Err(errno) => Err(errno),
             };
@@ -110,7 +110,7 @@ impl Prober {
         let port = port_of(plan, probe.id.target);
         let Some(socket) = self.leave_race(parent, key) else { return };
         let errno = errno.or_else(|| self.is_nobody(&socket, port).then_some(Errno::CONNREFUSED));
-        let Some(errno) = errno else { return self.won(turn, plan, parent, socket, 0) };
+        let Some(errno) = errno else { return self.won(turn, plan, parent, socket) };
         socket.close(turn.reactor, Close::Reset);
         self.note_error(parent, errno);
         self.next_attempt(turn, plan, parent);
@@ -127,14 +127,7 @@ impl Prober {
     }
 
     /// The race has a winner; from here on it is a probe like any other.
-    fn won(
-        &mut self,
-        turn: &mut Turn<'_>,
-        plan: &CheckPlan,
-        key: Key,
-        socket: Socket,
-        sent: usize,
-    ) {
+    fn won(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key, socket: Socket) {
         let address = socket.peer();
         let Some(probe) = self.probe_mut(key) else { return };
         probe.socket = Some(socket);
@@ -148,7 +141,7 @@ impl Prober {
         if self.is_watched(key) && !self.watch(turn, key, interest(plan)) {
             return;
         }
-        self.connected(turn, plan, key, sent);
+        self.connected(turn, plan, key);
     }
 
     fn next_address(&mut self, plan: &CheckPlan, key: Key) -> Option<SocketAddr> {

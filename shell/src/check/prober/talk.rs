@@ -46,8 +46,8 @@ impl Prober {
         probe.socket = Some(socket);
         let until = probe.connect_until(plan);
         match progress {
-            Progress::Made(_) if nobody => self.refused(turn, plan, key, Errno::CONNREFUSED),
-            Progress::Made(sent) => self.connected(turn, plan, key, sent),
+            Progress::Made if nobody => self.refused(turn, plan, key, Errno::CONNREFUSED),
+            Progress::Made => self.connected(turn, plan, key),
             Progress::Pending => {
                 if self.watch(turn, key, interest(plan)) {
                     self.wait(turn, key, until);
@@ -88,20 +88,13 @@ impl Prober {
         }
     }
 
-    /// The connection is made, and so much of the request `sent`: on to what this kind of check
-    /// wants of it.
-    pub(super) fn connected(
-        &mut self,
-        turn: &mut Turn<'_>,
-        plan: &CheckPlan,
-        key: Key,
-        sent: usize,
-    ) {
+    /// The connection is made: on to what this kind of check wants of it.
+    pub(super) fn connected(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
         self.note_peer(turn, key);
         let Some(probe) = self.probe_mut(key) else { return };
         match (Dialogue::of(&plan.kind), &plan.kind) {
             (Some(dialogue), _) => {
-                probe.stage = Stage::Sending(dialogue, sent);
+                probe.stage = Stage::Sending(dialogue, 0);
                 self.send(turn, plan, key);
             }
             (None, Kind::Xfnts { .. }) => self.say_goodbye(turn, key),
@@ -150,7 +143,7 @@ impl Prober {
         let nobody = self.own_ports.contains(&port) && socket.is_its_own_peer(port);
         match errno.or(nobody.then_some(Errno::CONNREFUSED)) {
             Some(errno) => self.refused(turn, plan, key, errno),
-            None => self.connected(turn, plan, key, 0),
+            None => self.connected(turn, plan, key),
         }
     }
 

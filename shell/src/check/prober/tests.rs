@@ -23,6 +23,7 @@ use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{AddressFamily, SocketType};
 
 use super::*;
+use crate::check::dialogue::{First, first};
 use crate::check::outcome::code;
 use crate::check::testing::Random;
 use crate::config::plan::{HttpPlan, Method, Question, Target, Weights};
@@ -49,10 +50,18 @@ impl Loop {
         }
     }
 
+    /// Begins a probe, and takes it as far as what it says first.
     fn start(&mut self, plan: &CheckPlan) -> ProbeId {
         let id = ProbeId { service: 0, check: 1, target: 0, cycle: self.started };
         self.started += 1;
         self.prober.start(&mut self.reactor, plan, id, self.now);
+        if matches!(first(&plan.kind, &mut Vec::new()), First::We(_)) {
+            let mut ready = Vec::new();
+            self.reactor.wait(Some(Duration::ZERO), &mut ready).expect("no error");
+            for ready in ready {
+                self.prober.ready(&mut self.reactor, plan, ready, self.now);
+            }
+        }
         id
     }
 

@@ -25,6 +25,7 @@ fn an_address_that_leads_nowhere_costs_250_ms() {
     turns.start(&plan);
     turns.turn(&plan); // the name
     turns.expire(&plan);
+    turns.turn(&plan); // the second attempt
     let mut stream = accept_request(&listener, REQUEST);
     stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").expect("sent");
     drop(stream);
