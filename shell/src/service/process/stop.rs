@@ -88,11 +88,14 @@ impl Process {
     ) {
         let timeout_ms = u64::from(self.spec.stop_timeout.as_millis());
         let mut stopping = Stopping::new(context, timeout_ms, held, then);
+        let tree = self.tree.as_ref();
+        let there = tree.map(|tree| tree.members(&context.reactor.children)).unwrap_or_default();
+        if there.is_empty() && stopping.held.is_none() {
+            return self.is_stopped(context, &stopping);
+        }
         if let Some(tree) = &mut self.tree {
             // Whoever is there now is known from here on, whatever it does to hide.
-            for member in tree.members(&context.reactor.children) {
-                tree.root(member.pid);
-            }
+            there.iter().for_each(|member| tree.root(member.pid));
         }
         match (&stopping.held, &mut self.spec.stop) {
             (Some(main), Stop::Signal(signal)) => {
