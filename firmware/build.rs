@@ -23,6 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rustc-link-search={}", out.display());
         println!("cargo::rustc-link-arg-bins=-Tlink.x");
         println!("cargo::rustc-link-arg-bins=--nmagic");
+        // Functions alike are one; nobody compares their addresses.
+        println!("cargo::rustc-link-arg-bins=--icf=all");
     }
     Ok(())
 }
