@@ -192,7 +192,9 @@ impl Durable {
         let (number, ever) = (from.u32(), from.u32());
         let (why, held) = (Why::take(&mut from)?, Why::take(&mut from)?);
         let settings = Settings::take(&mut from)?;
-        settings.check().ok()?;
+        if !settings.are_possible() {
+            return None;
+        }
         from.u8();
         let powered = from.instant();
         let (proven, at) = (from.instant(), from.instant());
