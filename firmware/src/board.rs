@@ -332,7 +332,8 @@ impl<'a, B: Board> Firmware<'a, B> {
 #[inline(never)]
 fn wake<'a>(record: &Option<Durable>, room: &'a mut MaybeUninit<Machine>) -> &'a mut Machine {
     let record = record.as_ref().unwrap_or(&Durable::NEW);
-    room.write(Machine::blank(record, record.powered))
+    // Where it is the compiler shall not know: each field by an address of its own is much code.
+    core::hint::black_box(room).write(Machine::blank(record, record.powered))
 }
 
 #[inline(never)]

@@ -37,13 +37,14 @@ impl Disarms {
         // Of all hours the one that ends with this disarm has most of it and of those before.
         let window = u64::from(DISARM_WINDOW.as_millis());
         let begin = Instant::from_millis(until.as_millis().saturating_sub(window));
-        let mut sum = u64::from(span.as_millis());
+        let mut sum = span.as_millis();
         for (from, to) in &self.made {
-            sum = sum.saturating_add((*to).min(now).since((*from).max(begin)));
+            // Eight of at most 15 minutes each: 32 bits are enough.
+            sum = sum.wrapping_add((*to).min(now).since((*from).max(begin)) as u32);
         }
         let next = self.newest.wrapping_add(1) & 7;
         let Some(slot) = self.made.get_mut(usize::from(next)) else { return false };
-        if sum > u64::from(DISARM_MOST.as_millis()) || slot.1 > begin {
+        if sum > DISARM_MOST.as_millis() || slot.1 > begin {
             return false;
         }
         *slot = (now, until);
