@@ -7,6 +7,7 @@ mod bench;
 mod board;
 mod child;
 mod elf;
+mod emulated;
 mod entries;
 mod features;
 mod firmware;
@@ -19,6 +20,7 @@ mod licences;
 mod needs;
 mod qemu;
 mod requirements;
+mod sim_board;
 mod size;
 mod source;
 mod spdx;
@@ -35,12 +37,13 @@ use std::process::ExitCode;
 /// A verb: its name, one line of help, and what runs it.
 type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const VERBS: [Verb; 6] = [
+const VERBS: [Verb; 7] = [
     ("test", "everything CI checks; --quick is the inner loop (test --help)", test::run),
     ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
     ("size", "code and data of core and firmware on the board's processors", size::run),
     ("firmware", "the image of a board, with its sizes and bounds", firmware::run),
     ("qemu", "a board in QEMU, its serial line on a terminal", qemu::run),
+    ("sim-board", "a board in QEMU and a daemon that feeds it, to watch", sim_board::run),
     ("bench", "our figures beside those of HAProxy, monit and keepalived", bench::run),
 ];
 
