@@ -20,7 +20,7 @@ pub(crate) const FLASH: u32 = 16 * 1024;
 /// The most its variables may take of RAM, in bytes (L11).
 pub(crate) const RAM: u32 = 4 * 1024;
 
-pub(crate) const BOARDS: [Board; 2] = [
+pub(crate) const BOARDS: [Board; 3] = [
     Board {
         name: "lm3s6965evb",
         target: "thumbv7m-none-eabi",
@@ -49,6 +49,13 @@ pub(crate) const BOARDS: [Board; 2] = [
             second: "2",
             held: "1",
         }),
+    },
+    Board {
+        name: "rp-pico",
+        target: "thumbv6m-none-eabi",
+        stack: 1536,
+        flash: 26 * 1024,
+        qemu: None,
     },
 ];
 
