@@ -13,6 +13,21 @@ pub(crate) struct Board {
     pub(crate) flash: u32,
     /// Where QEMU has the board: what it says of its pins.
     pub(crate) qemu: Option<Pins>,
+    /// Where somebody may own one: how its image gets there.
+    pub(crate) real: Option<Real>,
+}
+
+/// How the image of a board that can be bought gets there.
+#[derive(Debug)]
+pub(crate) struct Real {
+    /// Its name for probe-rs.
+    pub(crate) chip: &'static str,
+    /// The drive that it shows.
+    pub(crate) drive: &'static str,
+    /// The drive takes UF2, else Intel HEX.
+    pub(crate) uf2: bool,
+    /// What makes it show the drive.
+    pub(crate) how: &'static str,
 }
 
 /// The most an image should take of flash, in bytes (L11).
@@ -35,6 +50,7 @@ pub(crate) const BOARDS: [Board; 3] = [
             second: "2",
             held: "0",
         }),
+        real: None,
     },
     Board {
         name: "microbit",
@@ -49,6 +65,12 @@ pub(crate) const BOARDS: [Board; 3] = [
             second: "2",
             held: "1",
         }),
+        real: Some(Real {
+            chip: "nRF51822_xxAA",
+            drive: "MICROBIT",
+            uf2: false,
+            how: "Plug the board in; it shows the drive MICROBIT. Mount it.",
+        }),
     },
     Board {
         name: "rp-pico",
@@ -56,6 +78,12 @@ pub(crate) const BOARDS: [Board; 3] = [
         stack: 1536,
         flash: 26 * 1024,
         qemu: None,
+        real: Some(Real {
+            chip: "RP2040",
+            drive: "RPI-RP2",
+            uf2: true,
+            how: "Hold BOOTSEL while you plug the board in; it shows the drive RPI-RP2. Mount it.",
+        }),
     },
 ];
 
