@@ -127,7 +127,6 @@ impl Board {
     }
 
     /// What the last event, or the start, leads to, in order.
-    #[must_use]
     pub const fn actions(&self) -> &Actions {
         &self.actions
     }

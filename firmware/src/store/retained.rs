@@ -41,14 +41,12 @@ impl<M: Memory, const N: usize> Retained<M, N> {
     /// Reads the record of that sequence.
     #[must_use]
     pub fn read(&self, sequence: u32, bytes: &mut [u8; N]) -> bool {
-        let mut at = Self::place(sequence);
-        if self.check(at) != Some(sequence) {
+        let from = Self::place(sequence);
+        if self.check(from) != Some(sequence) {
             return false;
         }
-        at += slot::HEAD;
-        for place in bytes.chunks_exact_mut(4) {
+        for (at, place) in (from + slot::HEAD..).zip(bytes.chunks_exact_mut(4)) {
             slot::copy(self.memory.get(at).unwrap_or(0), place);
-            at += 1;
         }
         true
     }
@@ -56,14 +54,8 @@ impl<M: Memory, const N: usize> Retained<M, N> {
     /// Writes a record over the older copy. False where the memory does not keep it.
     pub fn write(&mut self, sequence: u32, bytes: &[u8; N]) -> bool {
         let from = Self::place(sequence);
-        let mut at = from;
-        for word in slot::Words::new(sequence, bytes) {
-            if !self.memory.set(at, word) {
-                return false;
-            }
-            at += 1;
-        }
-        self.check(from) == Some(sequence)
+        let mut words = (from..).zip(slot::Words::new(sequence, bytes));
+        words.all(|(at, word)| self.memory.set(at, word)) && self.check(from) == Some(sequence)
     }
 
     const fn place(sequence: u32) -> usize {

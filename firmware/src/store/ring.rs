@@ -78,11 +78,9 @@ impl<F: NorFlash, const N: usize> Ring<F, N> {
         if self.check(place) != Some(sequence) {
             return false;
         }
-        let mut at = slot::HEAD;
-        for to in bytes.chunks_exact_mut(4) {
+        for (at, to) in (slot::HEAD..).zip(bytes.chunks_exact_mut(4)) {
             let Some(word) = self.word(place, at) else { return false };
             slot::copy(word, to);
-            at += 1;
         }
         true
     }
