@@ -151,7 +151,8 @@ mod tests {
         let mut link = Link::new(None, 77);
         (0..500).for_each(|_| assert!(up.push(0x55)));
         let mut left = Link::AT_ONCE;
-        assert_eq!(link.hear(&mut port, &mut left, &mut Opened::NONE), None);
+        let mut opened = Opened::NONE;
+        assert_eq!(link.hear(&mut port, &mut left, &mut opened), None);
         assert_eq!((left, drain(&up).len()), (0, 500 - Link::AT_ONCE));
     }
 

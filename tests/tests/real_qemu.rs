@@ -1,9 +1,10 @@
 //! Boards in QEMU, in their own time: what the reset line does, and above all what it does not.
 
-use giveover_core::board::{Note, Settings, State, Why};
+use giveover_core::board::{End, Note, Settings, State, Why};
 use giveover_core::time::Span;
-use giveover_core::wire::ToBoard;
-use giveover_tests::vm::host::{self, Host, QUICK};
+use giveover_core::wire::{FromBoard, ToBoard};
+use giveover_tests::vm::host::{self, Host, QUICK, Talks};
+use giveover_tests::vm::twin::Twin;
 use giveover_tests::vm::{self, Kind, LM3S6965EVB, MICROBIT, TICK_MS, Vm};
 
 #[test]
@@ -68,6 +69,68 @@ fn silence(kind: Kind) -> Vec<Note> {
     vm.run(10_000);
     assert_eq!((vm.pulses().len(), vm.lines()), (3, (false, true)));
     host.log(&mut vm)
+}
+
+/// C8: the same input, the same log, on a Cortex-M3, on a Cortex-M0 and on this machine.
+#[test]
+fn the_same_trace_of_input_gives_the_same_log_everywhere() {
+    let mut twin = Twin::start();
+    let here = trace(&mut twin);
+    assert!(here.len() >= 16, "the newest notes, as many as a board keeps: {here:?}");
+    assert_eq!((twin.pulses(), twin.lines()), (3, (false, true)));
+    if !vm::is_here() {
+        return;
+    }
+    for kind in [LM3S6965EVB, MICROBIT] {
+        let mut vm = Vm::start(kind);
+        assert_eq!(trace(&mut vm), here, "{}", kind.name());
+        assert_eq!((vm.held(), vm.lines()), (3, (false, true)), "{}", kind.name());
+    }
+}
+
+/// A life with something of everything in it: what the board's log says of it.
+fn trace(board: &mut impl Talks) -> Vec<Note> {
+    let run = |board: &mut _, ms: u64| {
+        let end = Talks::now(board) + ms;
+        while Talks::now(board) < end {
+            Talks::tick(board);
+        }
+    };
+    // Slow enough that a receiver of six bytes a tick makes no difference.
+    let four = Span::from_secs(4);
+    let slow = Settings { timeout: four, link_timeout: four, boot_grace: four, ..QUICK };
+    let mut host = Host::set_up(board, slow);
+    run(board, 1_000);
+    host.feed_for(board, slow, 8_000);
+    let mut log = host.log(board);
+    // Noise, a frame cut short, one that was overtaken, and one that is out of range.
+    let late = host.sealed(&ToBoard::Reset(Why::Test));
+    run(board, 1_000);
+    host.feed(board);
+    board.send(&[0x55; 40]);
+    board.send(&late[..late.len() / 2]);
+    board.send(&[0]);
+    board.send(&late);
+    host.say(board, &ToBoard::Disarm { span: Span::from_secs(901) });
+    host.wait(board, |frame| matches!(frame, FromBoard::Answer { refusal: Some(_), .. }));
+    host.say(board, &ToBoard::Disarm { span: Span::from_secs(3) });
+    host.done(board);
+    run(board, 3_500);
+    host.feed(board);
+    // A planned reboot, and one that nobody planned.
+    host.say(board, &ToBoard::End(End::Reboot));
+    host.done(board);
+    run(board, 2_000);
+    host.feed_for(board, slow, 4_000);
+    run(board, 5_000);
+    host.feed(board);
+    host.say(board, &ToBoard::Confirm);
+    host.done(board);
+    log.extend(host.log(board));
+    // And then for ever silence.
+    run(board, 25_000);
+    log.extend(host.log(board));
+    log
 }
 
 #[test]

@@ -10,6 +10,7 @@
 mod gdb;
 pub mod host;
 mod image;
+pub mod twin;
 pub mod wired;
 
 use std::collections::HashMap;
