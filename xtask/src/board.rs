@@ -40,7 +40,7 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "lm3s6965evb",
         target: "thumbv7m-none-eabi",
         stack: 2048,
-        flash: 24 * 1024,
+        flash: 19_600,
         qemu: Some(Pins {
             trace: "pl061_set_output",
             // Port F; the other ports are not ours.
@@ -56,7 +56,7 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "microbit",
         target: "thumbv6m-none-eabi",
         stack: 1536,
-        flash: 26 * 1024,
+        flash: 21_400,
         qemu: Some(Pins {
             trace: "nrf51_gpio_update_output_irq",
             before: " line ",
@@ -76,7 +76,7 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "rp-pico",
         target: "thumbv6m-none-eabi",
         stack: 1536,
-        flash: 26 * 1024,
+        flash: 24_000,
         qemu: None,
         real: Some(Real {
             chip: "RP2040",

@@ -26,6 +26,16 @@ const fn number(digits: &str) -> u8 {
     value
 }
 
+/// The first twelve letters, with zeros behind a shorter name.
+const fn twelve(name: &str) -> [u8; 12] {
+    let (name, mut letters, mut at) = (name.as_bytes(), [0; 12], 0);
+    while at < name.len() && at < letters.len() {
+        letters[at] = name[at];
+        at += 1;
+    }
+    letters
+}
+
 impl<B: Board> Firmware<'_, B> {
     /// Takes what the host has sent.
     #[inline(never)]
@@ -101,11 +111,9 @@ impl<B: Board> Firmware<'_, B> {
 
     #[inline(never)]
     fn about(&mut self, now: Instant) -> About {
-        let mut board = [0; 12];
-        board.iter_mut().zip(B::NAME.bytes()).for_each(|(to, from)| *to = from);
         let (store_used, store_size) = self.store.room();
         About {
-            board,
+            board: const { twelve(B::NAME) },
             version: VERSION,
             up: Instant::from_millis(now.since(self.began)),
             power_up: self.power_up,
