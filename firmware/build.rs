@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
 
-const BOARDS: [&str; 2] = ["lm3s6965evb", "microbit"];
+const BOARDS: [&str; 3] = ["lm3s6965evb", "microbit", "rp-pico"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
@@ -14,8 +14,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    let chosen =
-        |board: &&str| env::var_os(format!("CARGO_FEATURE_{}", board.to_uppercase())).is_some();
+    let chosen = |board: &&str| {
+        let name = board.to_uppercase().replace('-', "_");
+        env::var_os(format!("CARGO_FEATURE_{name}")).is_some()
+    };
     if let Some(board) = BOARDS.into_iter().find(chosen) {
         fs::copy(format!("boards/{board}.x"), out.join("memory.x"))?;
         // Every vector is named in the board's file.
@@ -23,6 +25,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rustc-link-search={}", out.display());
         println!("cargo::rustc-link-arg-bins=-Tlink.x");
         println!("cargo::rustc-link-arg-bins=--nmagic");
+        // Functions alike are one; nobody compares their addresses.
+        println!("cargo::rustc-link-arg-bins=--icf=all");
     }
     Ok(())
 }

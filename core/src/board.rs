@@ -48,69 +48,73 @@ const STORE_AGAIN: Span = Span::from_secs(1);
 const MOST_RESETS: usize = Settings::MOST_RESETS as usize;
 
 /// The machine of one board.
+// In this order because a Cortex-M0 reaches 32 bytes, 32 half words and 32 words by one instruction.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Board {
-    /// What is durable; `powered`, `guarding`, `held` and `resets` are filled in when asked for.
-    record: Durable,
-    history: History<[Failure; 2], [Instant; MOST_RESETS]>,
-    stage: Stage,
     jumper: bool,
     host_power: bool,
     link: bool,
-    /// No pulse before.
-    not_before: Instant,
     /// No feed yet since the newest reset.
     booting: bool,
-    /// From the newest reset to the first feed, and to the confirmed boot.
-    up_after: Option<u32>,
-    confirmed_after: Option<u32>,
-    /// When the last feed was taken.
-    fed: Option<Instant>,
-    /// How long the next grace lasts, if the host has said.
-    next_grace: Option<Span>,
-    disarms: Disarms,
-    counters: Counters,
-    latest: Instant,
-    /// When the newest record was made.
-    saved: Instant,
     /// Something in the record has changed.
     dirty: bool,
     /// The store did not take the newest record.
     unsaved: bool,
+    stage: Stage,
+    latest: Instant,
+    /// No pulse before.
+    not_before: Instant,
+    /// When the last feed was taken.
+    fed: Option<Instant>,
+    /// When the newest record was made.
+    saved: Instant,
+    /// From the newest reset to the first feed, and to the confirmed boot.
+    up_after: Option<u32>,
+    confirmed_after: Option<u32>,
+    /// How long the next grace lasts, if the host has said.
+    next_grace: Option<Span>,
+    counters: Counters,
+    /// What is durable; `powered`, `guarding`, `held` and `resets` are filled in when asked for.
+    record: Durable,
+    history: History<[Failure; 2], [Instant; MOST_RESETS]>,
+    disarms: Disarms,
+    /// What the event under way leads to.
+    actions: Actions,
 }
 
 impl Board {
     /// Takes in what happened at `now`, in powered time, and says what to do about it.
     ///
-    /// Time that goes back is taken as the latest time seen, and counted. Every event in every
-    /// state is answered, most of them by nothing.
+    /// Time that goes backwards is held at the latest seen, and counted.
     pub fn handle(&mut self, event: Event, now: Instant) -> Actions {
-        let mut actions = Actions::new();
-        self.handle_into(event, now, &mut actions);
-        actions
+        self.tell(event, now);
+        self.actions.clone()
     }
 
-    /// The same with the actions behind those in the caller's place, for a small stack.
-    pub fn handle_into(&mut self, event: Event, now: Instant, actions: &mut Actions) {
-        let now = self.clamp(now);
+    /// The same for a small stack: [`Board::actions`] says what to do, until the next event.
+    #[inline(never)]
+    pub fn tell(&mut self, event: Event, now: Instant) {
+        self.actions.clear();
+        self.clamp(now);
         let before = self.stage.state();
-        self.on_due(now, actions);
+        self.on_due();
         match event {
             Event::Timeout => {}
             Event::Feed { fresh, right, verdict: _ } => {
-                self.on_feed(fresh, right, now, actions);
+                self.on_feed(fresh, right);
             }
-            Event::Host(request) => self.on_request(request, now, actions),
-            Event::Stored { number, ok } => self.on_stored(number, ok, now, actions),
-            Event::LineRefused { ticket } => self.on_line_refused(ticket, now, actions),
-            Event::Jumper(set) => self.on_jumper(set, now, actions),
-            Event::HostPower(on) => self.on_host_power(on, actions),
-            Event::Link(up) => self.on_link(up, now, actions),
+            Event::Host(request) => self.on_request(request),
+            Event::Stored { number, ok } => self.on_stored(number, ok),
+            Event::LineRefused { ticket } => self.on_line_refused(ticket),
+            Event::Jumper(set) => self.on_jumper(set),
+            Event::HostPower(on) => self.on_host_power(on),
+            Event::Link(up) => self.on_link(up),
             Event::Differs { service } => {
-                self.on_bad(Why::Shadow { service }, now, actions);
+                self.on_bad(Why::Shadow { service });
             }
         }
-        self.finish(before, now, actions);
+        self.finish(before);
     }
 
     /// When [`Event::Timeout`] is wanted; `None` while only other events can move the machine.
@@ -120,6 +124,11 @@ impl Board {
             (Some(due), Some(save)) => Some(due.min(save)),
             (due, save) => due.or(save),
         }
+    }
+
+    /// What the last event, or the start, leads to, in order.
+    pub const fn actions(&self) -> &Actions {
+        &self.actions
     }
 
     /// Where the board stands.
@@ -221,21 +230,23 @@ impl Board {
     }
 
     /// What every event ends with: the change of state is noted, and what changed is stored.
-    fn finish(&mut self, before: State, now: Instant, actions: &mut Actions) {
+    #[inline(never)]
+    fn finish(&mut self, before: State) {
         if self.stage.state() != before {
-            actions.push(Action::Note(Note::State(self.stage.state())));
+            self.note(Note::State(self.stage.state()));
         }
         if self.dirty {
             self.dirty = false;
-            self.saved = now;
+            self.saved = self.latest;
             self.record.number = self.record.number.wrapping_add(1);
             if let Stage::Intent { number, .. } = &mut self.stage {
                 *number = self.record.number;
             }
-            actions.push(Action::Store);
+            self.push(Action::Store);
         }
     }
 
+    #[inline(never)]
     fn enter(&mut self, stage: Stage) {
         let durably = |stage: &Stage| (stage.is_guarding(), stage.held());
         self.dirty |= durably(&self.stage) != durably(&stage);
@@ -249,17 +260,35 @@ impl Board {
         if wanted { Some(self.saved.after(SAVE_EVERY)) } else { None }
     }
 
-    fn age(&mut self, now: Instant) {
-        self.history.age_proven(now, self.record.settings.retry_interval, self.record.proven);
+    fn age(&mut self) {
+        self.history.age_proven(
+            self.latest,
+            self.record.settings.retry_interval,
+            self.record.proven,
+        );
     }
 
-    fn clamp(&mut self, now: Instant) -> Instant {
+    fn clamp(&mut self, now: Instant) {
         if now < self.latest {
             bump(&mut self.counters.clock_went_back);
         } else {
             self.latest = now;
         }
-        self.latest
+    }
+
+    /// So long from now on.
+    #[inline(never)]
+    fn after(&self, span: Span) -> Instant {
+        self.latest.after(span)
+    }
+
+    fn push(&mut self, action: Action) {
+        self.actions.push(action);
+    }
+
+    #[inline(never)]
+    fn note(&mut self, note: Note) {
+        self.actions.push(Action::Note(note));
     }
 }
 

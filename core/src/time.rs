@@ -1,5 +1,6 @@
 //! The core's own instant: whole milliseconds since an epoch the caller chose.
 
+use core::cmp::Ordering;
 use core::fmt;
 use core::num::NonZeroU64;
 use core::time::Duration;
@@ -12,7 +13,7 @@ use core::time::Duration;
 /// # Units
 /// Milliseconds, up to [`Instant::MAX`]. Arithmetic saturates at both ends; there is no magic
 /// value, an absent instant is `Option::None`, which takes no more room than one that is there.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Instant(NonZeroU64); // one more than the milliseconds
 
 impl Instant {
@@ -44,6 +45,45 @@ impl Instant {
     #[cfg_attr(target_arch = "arm", inline(never))]
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.get().saturating_sub(earlier.0.get())
+    }
+}
+
+impl PartialOrd for Instant {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    // Each by itself, as the derived ones are: an ordering first is more code.
+    fn lt(&self, other: &Self) -> bool {
+        self.0 < other.0
+    }
+
+    fn le(&self, other: &Self) -> bool {
+        self.0 <= other.0
+    }
+
+    fn gt(&self, other: &Self) -> bool {
+        self.0 > other.0
+    }
+
+    fn ge(&self, other: &Self) -> bool {
+        self.0 >= other.0
+    }
+}
+
+impl Ord for Instant {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.cmp(&other.0)
+    }
+
+    #[cfg_attr(target_arch = "arm", inline(never))]
+    fn max(self, other: Self) -> Self {
+        if self.0 < other.0 { other } else { self }
+    }
+
+    #[cfg_attr(target_arch = "arm", inline(never))]
+    fn min(self, other: Self) -> Self {
+        if other.0 < self.0 { other } else { self }
     }
 }
 

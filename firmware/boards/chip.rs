@@ -2,6 +2,8 @@
 //!
 //! With the board's own file this is all the `unsafe` there is.
 
+mod routines;
+
 use core::cell::UnsafeCell;
 use core::ptr;
 

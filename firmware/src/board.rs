@@ -5,9 +5,7 @@ mod answer;
 use core::mem::MaybeUninit;
 
 use embedded_hal::digital::OutputPin;
-use giveover_core::board::{
-    Action, Actions, Board as Machine, Durable, Event, Log, Settings, Start,
-};
+use giveover_core::board::{Action, Board as Machine, Durable, Event, Log, Settings, Start};
 use giveover_core::monitor::Ticket;
 use giveover_core::time::{Instant, Span};
 use giveover_core::wire::Key;
@@ -187,13 +185,12 @@ impl<'a, B: Board> Firmware<'a, B> {
 
     #[inline(never)]
     fn do_first(&mut self, power_up: bool, now: Instant) -> Option<Event> {
-        let mut actions = Actions::default();
         let start = if power_up { Start::PowerUp } else { Start::BoardReset };
-        self.machine.begin(start, &mut actions);
+        self.machine.begin(start);
         // Written at every start, so that its number and every nonce made of it are new.
         self.keep();
         self.started = self.store.sequence();
-        self.carry_out(actions.as_slice(), 0, now)
+        self.carry_out(0, now)
     }
 
     /// Sees to the time, the line, the contacts, the host, the store and the light, and then, and
@@ -277,16 +274,17 @@ impl<'a, B: Board> Firmware<'a, B> {
 
     #[inline(never)]
     fn handle(&mut self, event: Event, to: u32, now: Instant) -> Option<Event> {
-        let mut actions = Actions::default();
-        ask(self.machine, event, now, &mut actions);
-        self.carry_out(actions.as_slice(), to, now)
+        self.machine.tell(event, now);
+        self.carry_out(to, now)
     }
 
     /// What came of the actions, if the machine wants to know.
     #[inline(never)]
-    fn carry_out(&mut self, actions: &[Action], to: u32, now: Instant) -> Option<Event> {
+    fn carry_out(&mut self, to: u32, now: Instant) -> Option<Event> {
         let mut next = None;
-        for action in actions {
+        let mut at = 0;
+        while let Some(action) = self.machine.actions().as_slice().get(at) {
+            at += 1;
             match *action {
                 Action::Store => {
                     let (number, ok) = self.keep();
@@ -334,7 +332,8 @@ impl<'a, B: Board> Firmware<'a, B> {
 #[inline(never)]
 fn wake<'a>(record: &Option<Durable>, room: &'a mut MaybeUninit<Machine>) -> &'a mut Machine {
     let record = record.as_ref().unwrap_or(&Durable::NEW);
-    room.write(Machine::blank(record, record.powered))
+    // Where it is the compiler shall not know: each field by an address of its own is much code.
+    core::hint::black_box(room).write(Machine::blank(record, record.powered))
 }
 
 #[inline(never)]
@@ -345,12 +344,6 @@ fn blank(room: &mut MaybeUninit<Log<NOTES>>) -> &mut Log<NOTES> {
 #[inline(never)]
 fn connect(room: &mut MaybeUninit<Link>, key: Option<Key>, device: u64) -> &mut Link {
     room.write(Link::new(key, device))
-}
-
-/// Apart, so that what the machine needs of the stack is free again when its actions are done.
-#[inline(never)]
-fn ask(machine: &mut Machine, event: Event, now: Instant, actions: &mut Actions) {
-    machine.handle_into(event, now, actions);
 }
 
 /// The line's timing under these settings, which the machine has found in range.

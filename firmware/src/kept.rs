@@ -46,7 +46,11 @@ impl Kept {
     /// The record of `bytes`; each part that cannot be read is none.
     #[inline(never)]
     pub fn decode(&mut self, bytes: &[u8; Self::BYTES]) {
-        self.durable = bytes.first_chunk().and_then(|machine| Durable::decode(machine).ok());
+        let durable = self.durable.insert(Durable::NEW);
+        let whole = bytes.first_chunk().map(|machine| durable.decode_into(machine).is_ok());
+        if whole != Some(true) {
+            self.durable = None;
+        }
         let rest = bytes.get(Durable::BYTES..).unwrap_or_default();
         let secret = rest.first_chunk().map(|secret| Key::new(*secret));
         let rest = rest.get(Key::BYTES..).unwrap_or_default();

@@ -5,15 +5,6 @@ use giveover_core::wire::{
     BoardEnd, Decoder, FromBoard, Key, LinkCounters, MAX_ENCODED, Opened, Refused,
 };
 
-/// What came of the bytes that were there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// A frame; how far it can be trusted is in it.
-    Frame(Opened),
-    /// A frame that is refused. The host is not told: that would be an oracle.
-    Refused(Refused),
-}
-
 /// The board's end of the serial line.
 ///
 /// A step takes no more than [`Link::AT_ONCE`] bytes, so that a line that never falls silent
@@ -47,10 +38,16 @@ impl Link {
         LinkCounters { garbage: self.decoder.garbage(), ..self.end.counters() }
     }
 
-    /// Takes bytes until there is a frame. `left` is what this step may still take; garbage takes
-    /// from it too.
+    /// Takes bytes until there is a frame, and puts it into `opened`, with how far it can be trusted.
+    /// `left` is what this step may still take; garbage takes from it too. A frame that is refused
+    /// is an error here and the host is not told: that would be an oracle.
     #[inline(never)]
-    pub fn hear<P: Read + ReadReady>(&mut self, port: &mut P, left: &mut usize) -> Option<Heard> {
+    pub fn hear<P: Read + ReadReady>(
+        &mut self,
+        port: &mut P,
+        left: &mut usize,
+        opened: &mut Opened,
+    ) -> Option<Result<(), Refused>> {
         while *left > 0 && port.read_ready().unwrap_or(false) {
             let mut byte = [0];
             if port.read(&mut byte).unwrap_or(0) == 0 {
@@ -59,10 +56,7 @@ impl Link {
             *left -= 1;
             let [byte] = byte;
             if let Some(Ok(raw)) = self.decoder.push(byte) {
-                return Some(match self.end.open(&raw) {
-                    Ok(opened) => Heard::Frame(opened),
-                    Err(refused) => Heard::Refused(refused),
-                });
+                return Some(self.end.open_into(&raw, opened));
             }
         }
         None
@@ -127,10 +121,9 @@ mod tests {
         let length = host.hello(&mut out).expect("room");
         out[..length].iter().for_each(|byte| assert!(up.push(*byte)));
         let mut left = Link::AT_ONCE;
-        match link.hear(&mut port, &mut left) {
-            Some(Heard::Frame(Opened { frame: ToBoard::Hello { nonce: 1 }, .. })) => {}
-            other => panic!("{other:?}"),
-        }
+        let mut opened = Opened::NONE;
+        assert_eq!(link.hear(&mut port, &mut left, &mut opened), Some(Ok(())));
+        assert_eq!(opened.frame, ToBoard::Hello { nonce: 1 });
         assert_eq!(left, Link::AT_ONCE - length);
         link.answer_hello(&mut port, 1, 99);
         let mut decoder = Decoder::new();
@@ -142,13 +135,12 @@ mod tests {
         let length = host.seal(&ToBoard::Arm, &mut out).expect("a connection").0;
         out[..length].iter().for_each(|byte| assert!(up.push(*byte)));
         let mut left = Link::AT_ONCE;
-        match link.hear(&mut port, &mut left) {
-            Some(Heard::Frame(Opened { frame: ToBoard::Arm, counter: 1, fresh: true })) => {}
-            other => panic!("{other:?}"),
-        }
+        assert_eq!(link.hear(&mut port, &mut left, &mut opened), Some(Ok(())));
+        assert_eq!(opened, Opened { frame: ToBoard::Arm, counter: 1, fresh: true });
         // Once more is a replay.
         out[..length].iter().for_each(|byte| assert!(up.push(*byte)));
-        assert_eq!(link.hear(&mut port, &mut left), Some(Heard::Refused(Refused::Replayed)));
+        let heard = link.hear(&mut port, &mut left, &mut opened);
+        assert_eq!(heard, Some(Err(Refused::Replayed)));
         assert_eq!(link.counters().replayed, 1);
     }
 
@@ -159,7 +151,8 @@ mod tests {
         let mut link = Link::new(None, 77);
         (0..500).for_each(|_| assert!(up.push(0x55)));
         let mut left = Link::AT_ONCE;
-        assert_eq!(link.hear(&mut port, &mut left), None);
+        let mut opened = Opened::NONE;
+        assert_eq!(link.hear(&mut port, &mut left, &mut opened), None);
         assert_eq!((left, drain(&up).len()), (0, 500 - Link::AT_ONCE));
     }
 

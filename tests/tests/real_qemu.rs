@@ -1,17 +1,11 @@
 //! Boards in QEMU, in their own time: what the reset line does, and above all what it does not.
 
-use giveover_core::board::{Note, Settings, State, Why};
+use giveover_core::board::{End, Note, Settings, State, Why};
 use giveover_core::time::Span;
-use giveover_core::wire::ToBoard;
-use giveover_tests::vm::host::{self, Host, QUICK};
+use giveover_core::wire::{FromBoard, ToBoard};
+use giveover_tests::vm::host::{self, Host, QUICK, Talks};
+use giveover_tests::vm::twin::Twin;
 use giveover_tests::vm::{self, Kind, LM3S6965EVB, MICROBIT, TICK_MS, Vm};
-
-/// How often the emulator saw the reset line being held, between ticks too.
-fn edges(vm: &Vm) -> usize {
-    let held = ["output 0 to 0", "line 3 value 1"];
-    let trace = vm.trace();
-    trace.iter().filter(|line| held.iter().any(|held| line.ends_with(held))).count()
-}
 
 #[test]
 fn fed_in_time_the_lines_do_not_move() {
@@ -24,7 +18,7 @@ fn fed_in_time_the_lines_do_not_move() {
         host.feed_for(&mut vm, QUICK, ms);
         let report = host.status(&mut vm);
         assert_eq!((report.state, report.resets_ever), (State::Armed, 0));
-        assert_eq!((vm.pulses(), edges(&vm), vm.lines()), (vec![], 0, (false, false)));
+        assert_eq!((vm.pulses(), vm.held(), vm.lines()), (vec![], 0, (false, false)));
     }
 }
 
@@ -51,7 +45,7 @@ fn silence(kind: Kind) -> Vec<Note> {
     // Three resets, after each of which nobody boots, and then it gives over.
     vm.run(20_000);
     let pulses = vm.pulses();
-    assert_eq!((pulses.len(), edges(&vm)), (3, 3), "{pulses:?}");
+    assert_eq!((pulses.len(), vm.held()), (3, 3), "{pulses:?}");
     for (from, to) in &pulses {
         let width = to.expect("an end") - from;
         assert!(width.abs_diff(250) <= TICK_MS, "{width} ms");
@@ -75,6 +69,68 @@ fn silence(kind: Kind) -> Vec<Note> {
     vm.run(10_000);
     assert_eq!((vm.pulses().len(), vm.lines()), (3, (false, true)));
     host.log(&mut vm)
+}
+
+/// C8: the same input, the same log, on a Cortex-M3, on a Cortex-M0 and on this machine.
+#[test]
+fn the_same_trace_of_input_gives_the_same_log_everywhere() {
+    let mut twin = Twin::start();
+    let here = trace(&mut twin);
+    assert!(here.len() >= 16, "the newest notes, as many as a board keeps: {here:?}");
+    assert_eq!((twin.pulses(), twin.lines()), (3, (false, true)));
+    if !vm::is_here() {
+        return;
+    }
+    for kind in [LM3S6965EVB, MICROBIT] {
+        let mut vm = Vm::start(kind);
+        assert_eq!(trace(&mut vm), here, "{}", kind.name());
+        assert_eq!((vm.held(), vm.lines()), (3, (false, true)), "{}", kind.name());
+    }
+}
+
+/// A life with something of everything in it: what the board's log says of it.
+fn trace(board: &mut impl Talks) -> Vec<Note> {
+    let run = |board: &mut _, ms: u64| {
+        let end = Talks::now(board) + ms;
+        while Talks::now(board) < end {
+            Talks::tick(board);
+        }
+    };
+    // Slow enough that a receiver of six bytes a tick makes no difference.
+    let four = Span::from_secs(4);
+    let slow = Settings { timeout: four, link_timeout: four, boot_grace: four, ..QUICK };
+    let mut host = Host::set_up(board, slow);
+    run(board, 1_000);
+    host.feed_for(board, slow, 8_000);
+    let mut log = host.log(board);
+    // Noise, a frame cut short, one that was overtaken, and one that is out of range.
+    let late = host.sealed(&ToBoard::Reset(Why::Test));
+    run(board, 1_000);
+    host.feed(board);
+    board.send(&[0x55; 40]);
+    board.send(&late[..late.len() / 2]);
+    board.send(&[0]);
+    board.send(&late);
+    host.say(board, &ToBoard::Disarm { span: Span::from_secs(901) });
+    host.wait(board, |frame| matches!(frame, FromBoard::Answer { refusal: Some(_), .. }));
+    host.say(board, &ToBoard::Disarm { span: Span::from_secs(3) });
+    host.done(board);
+    run(board, 3_500);
+    host.feed(board);
+    // A planned reboot, and one that nobody planned.
+    host.say(board, &ToBoard::End(End::Reboot));
+    host.done(board);
+    run(board, 2_000);
+    host.feed_for(board, slow, 4_000);
+    run(board, 5_000);
+    host.feed(board);
+    host.say(board, &ToBoard::Confirm);
+    host.done(board);
+    log.extend(host.log(board));
+    // And then for ever silence.
+    run(board, 25_000);
+    log.extend(host.log(board));
+    log
 }
 
 #[test]
@@ -152,7 +208,7 @@ fn hostile_frames_move_nothing() {
     let after = host.status(&mut vm);
     assert_eq!((after.state, after.armed), (State::Armed, true));
     assert_eq!((after.resets_ever, after.failure_sum), (before.resets_ever, before.failure_sum));
-    assert_eq!((vm.pulses(), edges(&vm), vm.lines()), (vec![], 0, (false, false)));
+    assert_eq!((vm.pulses(), vm.held(), vm.lines()), (vec![], 0, (false, false)));
 }
 
 #[test]
@@ -172,7 +228,7 @@ fn no_power_cut_at_any_word_of_flash_lowers_the_count_or_doubles_a_pulse() {
         let mut host = Host::connect(&mut vm, 100 + turn as u64);
         let report = host.status(&mut vm);
         assert!(report.resets_ever >= known, "{report:?} after {known}, cut at word {word}");
-        assert!(edges(&vm) <= report.resets_ever as usize, "every pulse was counted");
+        assert!(vm.held() <= report.resets_ever as usize, "every pulse was counted");
         known = report.resets_ever;
         host.say(&mut vm, &ToBoard::Clear);
         host.done(&mut vm);

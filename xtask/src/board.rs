@@ -13,6 +13,21 @@ pub(crate) struct Board {
     pub(crate) flash: u32,
     /// Where QEMU has the board: what it says of its pins.
     pub(crate) qemu: Option<Pins>,
+    /// Where somebody may own one: how its image gets there.
+    pub(crate) real: Option<Real>,
+}
+
+/// How the image of a board that can be bought gets there.
+#[derive(Debug)]
+pub(crate) struct Real {
+    /// Its name for probe-rs.
+    pub(crate) chip: &'static str,
+    /// The drive that it shows.
+    pub(crate) drive: &'static str,
+    /// The drive takes UF2, else Intel HEX.
+    pub(crate) uf2: bool,
+    /// What makes it show the drive.
+    pub(crate) how: &'static str,
 }
 
 /// The most an image should take of flash, in bytes (L11).
@@ -20,12 +35,12 @@ pub(crate) const FLASH: u32 = 16 * 1024;
 /// The most its variables may take of RAM, in bytes (L11).
 pub(crate) const RAM: u32 = 4 * 1024;
 
-pub(crate) const BOARDS: [Board; 2] = [
+pub(crate) const BOARDS: [Board; 3] = [
     Board {
         name: "lm3s6965evb",
         target: "thumbv7m-none-eabi",
         stack: 2048,
-        flash: 24 * 1024,
+        flash: 19_600,
         qemu: Some(Pins {
             trace: "pl061_set_output",
             // Port F; the other ports are not ours.
@@ -35,12 +50,13 @@ pub(crate) const BOARDS: [Board; 2] = [
             second: "2",
             held: "0",
         }),
+        real: None,
     },
     Board {
         name: "microbit",
         target: "thumbv6m-none-eabi",
         stack: 1536,
-        flash: 26 * 1024,
+        flash: 21_400,
         qemu: Some(Pins {
             trace: "nrf51_gpio_update_output_irq",
             before: " line ",
@@ -48,6 +64,25 @@ pub(crate) const BOARDS: [Board; 2] = [
             line: "3",
             second: "2",
             held: "1",
+        }),
+        real: Some(Real {
+            chip: "nRF51822_xxAA",
+            drive: "MICROBIT",
+            uf2: false,
+            how: "Plug the board in; it shows the drive MICROBIT. Mount it.",
+        }),
+    },
+    Board {
+        name: "rp-pico",
+        target: "thumbv6m-none-eabi",
+        stack: 1536,
+        flash: 24_000,
+        qemu: None,
+        real: Some(Real {
+            chip: "RP2040",
+            drive: "RPI-RP2",
+            uf2: true,
+            how: "Hold BOOTSEL while you plug the board in; it shows the drive RPI-RP2. Mount it.",
         }),
     },
 ];

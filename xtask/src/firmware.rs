@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::board::{self, BOARDS, Board};
+use crate::flash;
 use crate::image::Image;
 use crate::needs;
 use crate::stack;
@@ -15,8 +16,8 @@ use crate::workspace::{self, show};
 const HELP: &str = "\
 cargo xtask firmware --board NAME [--debian] [--stack]
 
-Builds the image of a board and prints what it takes of flash, RAM and stack, in bytes. Fails
-where that is more than it may be, and where a panic is left that could be reached.
+Builds the image of a board and prints what it takes of flash, RAM and stack, in bytes, and where the
+image is; for rp-pico also the UF2 file made of it. Fails where that is more than it may be, and where a panic is left that could be reached.
   --board NAME   which (see below)
   --debian       build with Debian's compiler, even if ours has the targets
   --stack        print the chain of calls that takes most of the stack
@@ -55,6 +56,9 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         show(&report.line());
         if chain {
             show(&report.chain());
+        }
+        if board.real.as_ref().is_some_and(|real| real.uf2) {
+            show(&format!("{}\n", workspace::relative(&flash::made_uf2(&report.path)?)));
         }
         show(&format!("{}\n", workspace::relative(&report.path)));
         report.judge()

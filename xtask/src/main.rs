@@ -7,9 +7,11 @@ mod bench;
 mod board;
 mod child;
 mod elf;
+mod emulated;
 mod entries;
 mod features;
 mod firmware;
+mod flash;
 mod floors;
 mod flow;
 mod harness;
@@ -19,6 +21,7 @@ mod licences;
 mod needs;
 mod qemu;
 mod requirements;
+mod sim_board;
 mod size;
 mod source;
 mod spdx;
@@ -28,6 +31,7 @@ mod suggest;
 mod summary;
 mod test;
 mod thumb;
+mod uf2;
 mod workspace;
 
 use std::process::ExitCode;
@@ -35,12 +39,14 @@ use std::process::ExitCode;
 /// A verb: its name, one line of help, and what runs it.
 type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const VERBS: [Verb; 6] = [
+const VERBS: [Verb; 8] = [
     ("test", "everything CI checks; --quick is the inner loop (test --help)", test::run),
     ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
     ("size", "code and data of core and firmware on the board's processors", size::run),
     ("firmware", "the image of a board, with its sizes and bounds", firmware::run),
+    ("flash", "a real board gets its image", flash::run),
     ("qemu", "a board in QEMU, its serial line on a terminal", qemu::run),
+    ("sim-board", "a board in QEMU and a daemon that feeds it, to watch", sim_board::run),
     ("bench", "our figures beside those of HAProxy, monit and keepalived", bench::run),
 ];
 

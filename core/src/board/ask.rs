@@ -4,7 +4,7 @@ use crate::time::{Instant, Span};
 use crate::verdict::Verdict as Decision;
 use crate::weight::Weight;
 
-use super::event::{Action, Actions, Request};
+use super::event::{Action, Request};
 use super::note::Note;
 use super::settings::Settings;
 use super::stage::{Stage, Then};
@@ -37,13 +37,14 @@ impl Disarms {
         // Of all hours the one that ends with this disarm has most of it and of those before.
         let window = u64::from(DISARM_WINDOW.as_millis());
         let begin = Instant::from_millis(until.as_millis().saturating_sub(window));
-        let mut sum = u64::from(span.as_millis());
+        let mut sum = span.as_millis();
         for (from, to) in &self.made {
-            sum = sum.saturating_add((*to).min(now).since((*from).max(begin)));
+            // Eight of at most 15 minutes each: 32 bits are enough.
+            sum = sum.wrapping_add((*to).min(now).since((*from).max(begin)) as u32);
         }
         let next = self.newest.wrapping_add(1) & 7;
         let Some(slot) = self.made.get_mut(usize::from(next)) else { return false };
-        if sum > u64::from(DISARM_MOST.as_millis()) || slot.1 > begin {
+        if sum > DISARM_MOST.as_millis() || slot.1 > begin {
             return false;
         }
         *slot = (now, until);
@@ -65,22 +66,23 @@ impl Disarms {
 }
 
 impl Board {
-    pub(super) fn on_request(&mut self, request: Request, now: Instant, actions: &mut Actions) {
+    #[inline(never)]
+    pub(super) fn on_request(&mut self, request: Request) {
         let done = match request {
-            Request::Arm => self.arm(now, actions),
-            Request::Disarm(span) => self.disarm(span, now, actions),
-            Request::Grace(span) => self.grace(span, now, actions),
-            Request::End(end) => self.announce(end, now, actions),
-            Request::Configure(settings) => self.configure(&settings, actions),
-            Request::Confirm => self.confirm(now, actions),
-            Request::Reset(why) => self.reset(why, now, actions),
-            Request::Clear => self.clear(actions),
+            Request::Arm => self.arm(),
+            Request::Disarm(span) => self.disarm(span),
+            Request::Grace(span) => self.grace(span),
+            Request::End(end) => self.announce(end),
+            Request::Configure(settings) => self.configure(&settings),
+            Request::Confirm => self.confirm(),
+            Request::Reset(why) => self.reset(why),
+            Request::Clear => self.clear(),
         };
         if let Err(refusal) = done {
             bump(&mut self.counters.refused);
-            actions.push(Action::Note(Note::Refused(refusal)));
+            self.note(Note::Refused(refusal));
         }
-        actions.push(Action::Answer(done.err()));
+        self.push(Action::Answer(done.err()));
     }
 
     /// What stands in the way of most requests.
@@ -93,21 +95,23 @@ impl Board {
         }
     }
 
-    fn arm(&mut self, now: Instant, actions: &mut Actions) -> Result<(), Refusal> {
+    #[inline(never)]
+    fn arm(&mut self) -> Result<(), Refusal> {
         self.free()?;
         if let Stage::Disarmed { until: Some(_) } = self.stage {
-            self.disarms.end(now);
-            self.guard(now);
+            self.disarms.end(self.latest);
+            self.guard();
         }
         if !self.record.armed {
             self.record.armed = true;
             self.dirty = true;
-            actions.push(Action::Note(Note::Armed));
+            self.note(Note::Armed);
         }
         Ok(())
     }
 
-    fn disarm(&mut self, span: Span, now: Instant, actions: &mut Actions) -> Result<(), Refusal> {
+    #[inline(never)]
+    fn disarm(&mut self, span: Span) -> Result<(), Refusal> {
         self.free()?;
         if self.record.settings.nowayout {
             return Err(Refusal::NoWayOut);
@@ -121,21 +125,22 @@ impl Board {
         ) {
             return Err(Refusal::NotArmed);
         }
-        if !self.disarms.add(now, span) {
+        if !self.disarms.add(self.latest, span) {
             return Err(Refusal::DisarmedTooLong);
         }
-        actions.push(Action::Note(Note::Disarmed(span.as_millis())));
-        self.enter(Stage::Disarmed { until: Some(now.after(span)) });
+        self.note(Note::Disarmed(span.as_millis()));
+        self.enter(Stage::Disarmed { until: Some(self.after(span)) });
         Ok(())
     }
 
-    fn grace(&mut self, span: Span, now: Instant, actions: &mut Actions) -> Result<(), Refusal> {
+    #[inline(never)]
+    fn grace(&mut self, span: Span) -> Result<(), Refusal> {
         self.free()?;
         if span.is_zero() || span > GRACE_MOST {
             return Err(Refusal::OutOfRange);
         }
         if let Stage::Grace { since, until } = self.stage {
-            let wanted = now.after(span);
+            let wanted = self.after(span);
             if wanted > since.after(GRACE_MOST) {
                 return Err(Refusal::OutOfRange);
             }
@@ -143,66 +148,72 @@ impl Board {
         } else {
             self.next_grace = Some(span);
         }
-        actions.push(Action::Note(Note::Grace(span.as_millis())));
+        self.note(Note::Grace(span.as_millis()));
         Ok(())
     }
 
-    fn announce(&mut self, end: End, now: Instant, actions: &mut Actions) -> Result<(), Refusal> {
+    #[inline(never)]
+    fn announce(&mut self, end: End) -> Result<(), Refusal> {
         self.free()?;
         if self.record.settings.nowayout && end != End::Reboot {
             return Err(Refusal::NoWayOut);
         }
-        actions.push(Action::Note(Note::End(end)));
+        self.note(Note::End(end));
         // Unguarded hosts, and those of a board just started, stop as they like.
         if matches!(self.stage, Stage::Cold { .. } | Stage::Waiting) {
             return Ok(());
         }
         if matches!(self.stage, Stage::Disarmed { .. }) {
-            self.disarms.end(now);
+            self.disarms.end(self.latest);
         }
         match end {
             End::Stop | End::Poweroff | End::Suspend => self.enter(Stage::Waiting),
             // A boot under way does not begin anew: announcing it again and again is no way out.
             End::Reboot if matches!(self.stage, Stage::Grace { .. }) => {}
-            End::Reboot => self.boot(now),
+            End::Reboot => self.boot(),
         }
         Ok(())
     }
 
-    fn configure(&mut self, settings: &Settings, actions: &mut Actions) -> Result<(), Refusal> {
-        settings.check().map_err(|_| Refusal::OutOfRange)?;
+    #[inline(never)]
+    fn configure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        if !settings.are_possible() {
+            return Err(Refusal::OutOfRange);
+        }
         if self.record.settings.nowayout && !settings.nowayout && !self.jumper {
             return Err(Refusal::NoWayOut);
         }
         if *settings != self.record.settings {
             self.record.settings = *settings;
             self.dirty = true;
-            actions.push(Action::Note(Note::Configured));
+            self.note(Note::Configured);
             if let Stage::Armed { fed, .. } | Stage::Warned { fed, .. } = self.stage {
                 let silence = if self.link { settings.timeout } else { settings.link_timeout };
                 self.guard_until(fed, fed.after(silence));
             }
         }
-        actions.push(Action::Echo);
+        self.push(Action::Echo);
         Ok(())
     }
 
-    fn confirm(&mut self, now: Instant, actions: &mut Actions) -> Result<(), Refusal> {
+    #[inline(never)]
+    fn confirm(&mut self) -> Result<(), Refusal> {
         self.free()?;
         if !matches!(self.stage, Stage::Armed { .. } | Stage::Warned { .. }) {
             return Err(Refusal::NotArmed);
         }
         let Some(newest) = self.record.newest else { return Ok(()) };
         if self.record.proven.is_none_or(|proven| newest.at >= proven) {
-            self.record.proven = Some(now);
-            self.confirmed_after = Some(between(newest.at, now));
+            self.record.proven = Some(self.latest);
+            self.confirmed_after = Some(between(newest.at, self.latest));
             self.dirty = true;
-            actions.push(Action::Note(Note::Confirmed));
+            self.note(Note::Confirmed);
         }
         Ok(())
     }
 
-    fn reset(&mut self, why: Why, now: Instant, actions: &mut Actions) -> Result<(), Refusal> {
+    #[inline(never)]
+    fn reset(&mut self, why: Why) -> Result<(), Refusal> {
         self.free()?;
         if !why.can_be_asked() {
             return Err(Refusal::OutOfRange);
@@ -210,14 +221,14 @@ impl Board {
         if !matches!(self.stage, Stage::Armed { .. } | Stage::Warned { .. }) {
             return Err(Refusal::NotArmed);
         }
-        if now < self.not_before {
+        if self.latest < self.not_before {
             return Err(Refusal::TooSoon);
         }
-        self.age(now);
+        self.age();
         let cause = crate::failure::Cause::new(crate::failure::Phase::Reported, 0);
-        self.history.add_failure(now, Weight::COMPLETE, cause);
+        self.history.add_failure(self.latest, Weight::COMPLETE, cause);
         if self.decision() == Decision::Restart {
-            self.intend(why, now, actions);
+            self.intend(why);
             return Ok(());
         }
         // A host that can ask lives: it is refused, not given up.
@@ -225,23 +236,25 @@ impl Board {
         Err(Refusal::BudgetSpent)
     }
 
-    fn clear(&mut self, actions: &mut Actions) -> Result<(), Refusal> {
+    #[inline(never)]
+    fn clear(&mut self) -> Result<(), Refusal> {
         if self.stage.state() == State::Pulsing {
             return Err(Refusal::TooSoon);
         }
         self.history.clear();
         self.dirty = true;
-        actions.push(Action::Note(Note::Cleared));
-        self.let_go(Stage::Waiting, actions);
+        self.note(Note::Cleared);
+        self.let_go(Stage::Waiting);
         Ok(())
     }
 
     /// Leaves a held line, or its cold beginning, for `stage`; elsewhere nothing.
-    fn let_go(&mut self, stage: Stage, actions: &mut Actions) {
+    #[inline(never)]
+    fn let_go(&mut self, stage: Stage) {
         if self.stage.held().is_none() {
             return;
         }
-        actions.push(Action::Second(false));
+        self.push(Action::Second(false));
         let stage = match self.stage {
             Stage::Cold { until, .. } if stage == Stage::Waiting => {
                 Stage::Cold { until, then: Then::Waiting }
@@ -251,20 +264,21 @@ impl Board {
         self.enter(stage);
     }
 
-    pub(super) fn on_jumper(&mut self, set: bool, now: Instant, actions: &mut Actions) {
+    #[inline(never)]
+    pub(super) fn on_jumper(&mut self, set: bool) {
         if self.jumper == set {
             return;
         }
         self.jumper = set;
-        actions.push(Action::Note(Note::Jumper(set)));
+        self.note(Note::Jumper(set));
         match (set, self.stage) {
             // A pulse is never cut short; the jumper holds from its end on.
             (_, Stage::Pulsing { .. }) => {}
             (true, Stage::Held { .. } | Stage::Cold { then: Then::Held(_), .. }) => {
-                self.let_go(Stage::Disarmed { until: None }, actions);
+                self.let_go(Stage::Disarmed { until: None });
             }
             (true, _) => {
-                self.disarms.end(now);
+                self.disarms.end(self.latest);
                 self.drop_intent();
                 self.enter(Stage::Disarmed { until: None });
             }
@@ -272,12 +286,13 @@ impl Board {
         }
     }
 
-    pub(super) fn on_host_power(&mut self, on: bool, actions: &mut Actions) {
+    #[inline(never)]
+    pub(super) fn on_host_power(&mut self, on: bool) {
         if self.host_power == on {
             return;
         }
         self.host_power = on;
-        actions.push(Action::Note(Note::HostPower(on)));
+        self.note(Note::HostPower(on));
         if on {
             return;
         }
@@ -303,6 +318,7 @@ impl Board {
     }
 
     /// A pulse that will not be made stays charged: its record may be durable.
+    #[inline(never)]
     fn drop_intent(&mut self) {
         if self.record.intent {
             self.record.intent = false;

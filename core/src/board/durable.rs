@@ -171,48 +171,53 @@ impl Durable {
     /// # Errors
     /// See [`DurableError`].
     pub fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, DurableError> {
+        let mut record = Self::NEW;
+        record.decode_into(bytes).map(|()| record)
+    }
+
+    /// Becomes the record of `bytes`, for a small machine; where they are none it is any.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn decode_into(&mut self, bytes: &[u8; Self::BYTES]) -> Result<(), DurableError> {
         let (body, crc) = bytes.split_last_chunk::<4>().ok_or(DurableError::Malformed)?;
         if crc32(body) != u32::from_le_bytes(*crc) {
             return Err(DurableError::Malformed);
         }
         match body.first() {
-            Some(&Self::VERSION) => Self::read(body).ok_or(DurableError::Malformed),
+            Some(&Self::VERSION) => self.read(body).ok_or(DurableError::Malformed),
             Some(&newer) if newer > Self::VERSION => Err(DurableError::Newer(newer)),
             _ => Err(DurableError::Malformed),
         }
     }
 
-    fn read(body: &[u8]) -> Option<Self> {
+    fn read(&mut self, body: &[u8]) -> Option<()> {
         let mut from = Take::new(body);
         let [_, flags, count, _] = from.array();
         let set = |bit| flags & bit != 0;
         if flags >> 6 != 0 || count > Settings::MOST_RESETS {
             return None;
         }
-        let (number, ever) = (from.u32(), from.u32());
-        let (why, held) = (Why::take(&mut from)?, Why::take(&mut from)?);
-        let settings = Settings::take(&mut from)?;
-        settings.check().ok()?;
+        self.armed = set(ARMED);
+        self.guarding = set(GUARDING);
+        self.intent = set(INTENT);
+        self.number = from.u32();
+        self.ever = from.u32();
+        let why = Why::take(&mut from)?;
+        self.held = Some(Why::take(&mut from)?).filter(|_| set(HELD));
+        self.settings = Settings::take(&mut from)?;
+        if !self.settings.are_possible() {
+            return None;
+        }
         from.u8();
-        let powered = from.instant();
-        let (proven, at) = (from.instant(), from.instant());
-        let mut resets = Resets { count, ..Resets::NONE };
-        for slot in &mut resets.at {
+        self.powered = from.instant();
+        self.proven = Some(from.instant()).filter(|_| set(PROVEN));
+        self.newest = Some(Newest { at: from.instant(), why }).filter(|_| set(NEWEST));
+        self.resets.count = count;
+        for slot in &mut self.resets.at {
             *slot = from.instant();
         }
-        from.end(Self {
-            number,
-            powered,
-            armed: set(ARMED),
-            guarding: set(GUARDING),
-            held: if set(HELD) { Some(held) } else { None },
-            intent: set(INTENT),
-            ever,
-            newest: if set(NEWEST) { Some(Newest { at, why }) } else { None },
-            proven: if set(PROVEN) { Some(proven) } else { None },
-            resets,
-            settings,
-        })
+        from.end(())
     }
 
     /// The record to go by, of those that two tiers of memory kept; of more than two, settle two

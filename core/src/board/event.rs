@@ -114,6 +114,10 @@ impl Actions {
         debug_assert!(pushed.is_ok(), "more than {} actions", Self::MAX);
     }
 
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
     /// The actions.
     #[must_use]
     pub fn as_slice(&self) -> &[Action] {

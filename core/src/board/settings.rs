@@ -78,6 +78,7 @@ impl Settings {
     ///
     /// # Errors
     /// [`SettingsError`], for the first that is not.
+    #[inline]
     pub fn check(&self) -> Result<(), SettingsError> {
         let within = |value: Span, least: Span, most: Span| value >= least && value <= most;
         if !within(self.timeout, Self::LEAST_TIMEOUT, Self::MOST_TIMEOUT) {
@@ -103,6 +104,12 @@ impl Settings {
             return Err(SettingsError::RetryInterval { least_ms });
         }
         Ok(())
+    }
+
+    /// Whether [`Settings::check`] finds nothing, in less code than to say what.
+    #[inline(never)]
+    pub(super) fn are_possible(&self) -> bool {
+        self.check().is_ok()
     }
 
     const SCOPE: Scope = Scope {

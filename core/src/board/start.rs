@@ -31,8 +31,8 @@ impl Board {
     /// grace. Nothing is pulled for [`HOLD_OFF`].
     pub fn start(record: Option<Durable>, start: Start, now: Instant) -> (Self, Actions) {
         let mut board = Self::blank(record.as_ref().unwrap_or(&Durable::NEW), now);
-        let mut actions = Actions::new();
-        board.begin(start, &mut actions);
+        board.begin(start);
+        let actions = board.actions.clone();
         (board, actions)
     }
 
@@ -61,15 +61,16 @@ impl Board {
             saved: now,
             dirty: false,
             unsaved: false,
+            actions: Actions::new(),
         };
-        if record.settings.check().is_err() {
+        if !record.settings.are_possible() {
             board.record.settings = Settings::DEFAULT; // no store of ours keeps such a record
         }
         board
     }
 
     /// The other half of [`Board::start`], once, before any event.
-    pub fn begin(&mut self, start: Start, actions: &mut Actions) {
+    pub fn begin(&mut self, start: Start) {
         let (now, boot_grace) = (self.latest, self.record.settings.boot_grace);
         for at in self.record.resets.iter() {
             self.history.add_restart(at);
@@ -97,15 +98,15 @@ impl Board {
         self.stage = Stage::Cold { until: now.after(HOLD_OFF), then };
         self.dirty = unproven.is_some() || self.record.guarding != self.stage.is_guarding();
         self.record.intent = false;
-        actions.push(Action::Note(Note::Started { power_up: start == Start::PowerUp }));
+        self.note(Note::Started { power_up: start == Start::PowerUp });
         if let Some(ticket) = unproven {
-            actions.push(Action::Note(Note::Unproven { ticket }));
+            self.note(Note::Unproven { ticket });
         }
         // A supply that was to be cycled has had its cycle.
         let second = self.record.settings.second;
         if self.record.held.is_some() && !matches!(second, Second::None | Second::Cycle) {
-            actions.push(Action::Second(true));
+            self.push(Action::Second(true));
         }
-        self.finish(State::Cold, now, actions);
+        self.finish(State::Cold);
     }
 }

@@ -17,6 +17,11 @@ pub struct Opened {
     pub fresh: bool,
 }
 
+impl Opened {
+    /// Room for one; it says nothing.
+    pub const NONE: Self = Self { frame: ToBoard::Hello { nonce: 0 }, counter: 0, fresh: false };
+}
+
 /// The board's end of the line.
 #[derive(Clone, Debug)]
 pub struct BoardEnd {
@@ -62,29 +67,38 @@ impl BoardEnd {
     /// # Errors
     /// [`Refused`]; counted, and nothing has changed.
     pub fn open(&mut self, raw: &Raw<'_>) -> Result<Opened, Refused> {
-        self.counters.frames = self.counters.frames.saturating_add(1);
-        let opened = self.judge(raw);
-        if let Err(refused) = opened {
-            self.counters.count(refused);
-        }
-        opened
+        let mut opened = Opened::NONE;
+        self.open_into(raw, &mut opened).map(|()| opened)
     }
 
-    fn judge(&mut self, raw: &Raw<'_>) -> Result<Opened, Refused> {
-        let kind = raw.kind & !TAGGED;
-        let unknown = Refused::Unknown { kind };
-        if raw.kind & TAGGED == 0 {
-            let frame = ToBoard::take(kind, raw.body).ok_or(unknown)?;
-            let opened = Opened { frame, counter: 0, fresh: false };
-            return if frame.goes_untagged() { Ok(opened) } else { Err(Refused::Untagged) };
+    /// The same in the caller's place, which is any where the frame is refused.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn open_into(&mut self, raw: &Raw<'_>, opened: &mut Opened) -> Result<(), Refused> {
+        self.counters.frames = self.counters.frames.saturating_add(1);
+        let judged = self.judge(raw, opened);
+        if let Err(refused) = judged {
+            self.counters.count(refused);
         }
-        let (fresh, (payload, counter)) = self.authenticate(raw)?;
-        let frame = ToBoard::take(kind, payload).ok_or(unknown)?;
-        match frame {
-            // Tagged, these two would tell a connection what only the line may say.
-            ToBoard::Hello { .. } | ToBoard::Pair(_) => Err(unknown),
-            _ => Ok(Opened { frame, counter, fresh }),
+        judged
+    }
+
+    fn judge(&mut self, raw: &Raw<'_>, opened: &mut Opened) -> Result<(), Refused> {
+        let (kind, tagged) = (raw.kind & !TAGGED, raw.kind & TAGGED != 0);
+        let mut payload = raw.body;
+        (opened.counter, opened.fresh) = (0, false);
+        if tagged {
+            (opened.fresh, (payload, opened.counter)) = self.authenticate(raw)?;
         }
+        let frame = &mut opened.frame;
+        let known = frame.take_into(kind, payload).is_some();
+        // Tagged, these two would tell a connection what only the line may say.
+        let by_line = matches!(frame, ToBoard::Hello { .. } | ToBoard::Pair(_));
+        if !known || (tagged && by_line) {
+            return Err(Refused::Unknown { kind });
+        }
+        if tagged || frame.goes_untagged() { Ok(()) } else { Err(Refused::Untagged) }
     }
 
     fn authenticate<'a>(&mut self, raw: &Raw<'a>) -> Result<(bool, (&'a [u8], u32)), Refused> {

@@ -1,12 +1,12 @@
 //! What the host says, and what it is answered.
 
-use giveover_core::board::{Event, Refusal, Request};
+use giveover_core::board::{Event, Refusal};
 use giveover_core::time::Instant;
 use giveover_core::wire::{About, Ask, FromBoard, Key, Lines, Opened, ToBoard};
 
 use super::Firmware;
 use crate::hardware::Board;
-use crate::link::{Heard, Link};
+use crate::link::Link;
 
 /// This version, as it is told.
 const VERSION: [u8; 3] = [
@@ -26,13 +26,26 @@ const fn number(digits: &str) -> u8 {
     value
 }
 
+/// The first twelve letters, with zeros behind a shorter name.
+const fn twelve(name: &str) -> [u8; 12] {
+    let (name, mut letters, mut at) = (name.as_bytes(), [0; 12], 0);
+    while at < name.len() && at < letters.len() {
+        letters[at] = name[at];
+        at += 1;
+    }
+    letters
+}
+
 impl<B: Board> Firmware<'_, B> {
     /// Takes what the host has sent.
     #[inline(never)]
     pub(super) fn see_to_host(&mut self, now: Instant) {
         let mut left = Link::AT_ONCE;
-        while let Some(heard) = self.link.hear(self.board.serial(), &mut left) {
-            let Heard::Frame(opened) = heard else { continue };
+        let mut opened = Opened::NONE;
+        while let Some(heard) = self.link.hear(self.board.serial(), &mut left, &mut opened) {
+            if heard.is_err() {
+                continue;
+            }
             // The machine is told from here, because the stack is small.
             let event = self.take(&opened, now);
             let fed = matches!(event, Some(Event::Feed { .. }));
@@ -48,47 +61,24 @@ impl<B: Board> Firmware<'_, B> {
     fn take(&mut self, opened: &Opened, now: Instant) -> Option<Event> {
         self.fresh |= opened.fresh;
         let to = opened.counter;
-        let request = match opened.frame {
+        match opened.frame {
             ToBoard::Feed { answer, verdict } => {
                 let right = self.link.end().answers(answer);
                 let fresh = core::mem::take(&mut self.fresh);
                 return Some(Event::Feed { fresh, right, verdict });
             }
-            ToBoard::Arm => Request::Arm,
-            ToBoard::Disarm { span } => Request::Disarm(span),
-            ToBoard::Grace { span } => Request::Grace(span),
-            ToBoard::End(end) => Request::End(end),
-            ToBoard::Configure(settings) => Request::Configure(settings),
-            ToBoard::Confirm => Request::Confirm,
-            ToBoard::Reset(why) => Request::Reset(why),
-            ToBoard::Clear => Request::Clear,
-            ToBoard::Hello { nonce } => {
-                self.greet(nonce);
-                return None;
-            }
-            ToBoard::Ask(ask) => {
-                self.tell_host(ask, now);
-                return None;
-            }
-            ToBoard::ReadLog { from } => {
-                self.read_log(from);
-                return None;
-            }
+            ToBoard::Hello { nonce } => self.greet(nonce),
+            ToBoard::Ask(ask) => self.tell_host(ask, now),
+            ToBoard::ReadLog { from } => self.read_log(from),
             ToBoard::FlushLog { through } => {
                 self.log.flush(through);
                 self.answer(to, None);
-                return None;
             }
-            ToBoard::Pair(key) => {
-                self.pair(key);
-                return None;
-            }
-            ToBoard::Shadow { .. } => {
-                self.answer(to, Some(Refusal::Unsupported));
-                return None;
-            }
-        };
-        Some(Event::Host(request))
+            ToBoard::Pair(key) => self.pair(key),
+            ToBoard::Shadow { .. } => self.answer(to, Some(Refusal::Unsupported)),
+            _ => return opened.frame.request().map(Event::Host),
+        }
+        None
     }
 
     #[inline(never)]
@@ -121,11 +111,9 @@ impl<B: Board> Firmware<'_, B> {
 
     #[inline(never)]
     fn about(&mut self, now: Instant) -> About {
-        let mut board = [0; 12];
-        board.iter_mut().zip(B::NAME.bytes()).for_each(|(to, from)| *to = from);
         let (store_used, store_size) = self.store.room();
         About {
-            board,
+            board: const { twelve(B::NAME) },
             version: VERSION,
             up: Instant::from_millis(now.since(self.began)),
             power_up: self.power_up,

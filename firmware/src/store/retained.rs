@@ -35,39 +35,40 @@ impl<M: Memory, const N: usize> Retained<M, N> {
     /// The sequence of the newer of the two copies, if either is valid.
     #[must_use]
     pub fn newest(&self) -> Option<u32> {
-        self.check(0, |_, _| {}).max(self.check(Self::COPY, |_, _| {}))
+        self.check(0).max(self.check(Self::COPY))
     }
 
     /// Reads the record of that sequence.
     #[must_use]
     pub fn read(&self, sequence: u32, bytes: &mut [u8; N]) -> bool {
-        let put = |at: usize, word: u32| {
-            if let Some(place) = bytes.chunks_exact_mut(4).nth(at) {
-                place.iter_mut().zip(word.to_le_bytes()).for_each(|(to, from)| *to = from);
-            }
-        };
-        self.check(Self::place(sequence), put) == Some(sequence)
+        let from = Self::place(sequence);
+        if self.check(from) != Some(sequence) {
+            return false;
+        }
+        for (at, place) in (from + slot::HEAD..).zip(bytes.chunks_exact_mut(4)) {
+            slot::copy(self.memory.get(at).unwrap_or(0), place);
+        }
+        true
     }
 
     /// Writes a record over the older copy. False where the memory does not keep it.
     pub fn write(&mut self, sequence: u32, bytes: &[u8; N]) -> bool {
-        let mut at = Self::place(sequence);
-        let memory = &mut self.memory;
-        let written = slot::put(sequence, bytes, |word| {
-            let set = memory.set(at, word);
-            at += 1;
-            set
-        });
-        written && self.check(Self::place(sequence), |_, _| {}) == Some(sequence)
+        let from = Self::place(sequence);
+        let mut words = (from..).zip(slot::Words::new(sequence, bytes));
+        words.all(|(at, word)| self.memory.set(at, word)) && self.check(from) == Some(sequence)
     }
 
-    fn place(sequence: u32) -> usize {
+    const fn place(sequence: u32) -> usize {
         if sequence % 2 == 0 { 0 } else { Self::COPY }
     }
 
     #[inline(never)]
-    fn check(&self, at: usize, body: impl FnMut(usize, u32)) -> Option<u32> {
-        slot::check(N / 4, |word| self.memory.get(at + word), body)
+    fn check(&self, at: usize) -> Option<u32> {
+        let mut check = slot::Check::new();
+        for at in at..at + Self::COPY {
+            check.word(self.memory.get(at)?);
+        }
+        check.sequence()
     }
 
     #[cfg(test)]

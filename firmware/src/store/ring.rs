@@ -48,7 +48,7 @@ impl<F: NorFlash, const N: usize> Ring<F, N> {
         for page in 0..ring.pages() {
             for slot in 0..Self::SLOTS {
                 let place = Place { page, slot };
-                let found = ring.check(place, |_, _| {}).map(|sequence| (sequence, place));
+                let found = ring.check(place).map(|sequence| (sequence, place));
                 if found.map(|found| found.0) > ring.newest() {
                     ring.newest = found;
                     ring.next = Place { page, slot: slot + 1 };
@@ -75,12 +75,14 @@ impl<F: NorFlash, const N: usize> Ring<F, N> {
     #[must_use]
     pub fn read(&mut self, bytes: &mut [u8; N]) -> bool {
         let Some((sequence, place)) = self.newest else { return false };
-        let put = |at: usize, word: u32| {
-            if let Some(to) = bytes.chunks_exact_mut(4).nth(at) {
-                to.iter_mut().zip(word.to_le_bytes()).for_each(|(to, from)| *to = from);
-            }
-        };
-        self.check(place, put) == Some(sequence)
+        if self.check(place) != Some(sequence) {
+            return false;
+        }
+        for (at, to) in (slot::HEAD..).zip(bytes.chunks_exact_mut(4)) {
+            let Some(word) = self.word(place, at) else { return false };
+            slot::copy(word, to);
+        }
+        true
     }
 
     /// Writes a record, whose sequence must be above all before.
@@ -97,13 +99,13 @@ impl<F: NorFlash, const N: usize> Ring<F, N> {
             let place = self.blank().ok_or(StoreError::Flash)?;
             self.next = Place { page: place.page, slot: place.slot + 1 };
             let mut at = Self::offset(place);
-            let flash = &mut self.flash;
-            let written = slot::put(sequence, bytes, |word| {
-                let written = flash.write(at, &word.to_le_bytes()).is_ok();
+            let mut words = slot::Words::new(sequence, bytes);
+            let written = words.all(|word| {
+                let written = self.flash.write(at, &word.to_le_bytes()).is_ok();
                 at = at.wrapping_add(4);
                 written
             });
-            if written && self.check(place, |_, _| {}) == Some(sequence) {
+            if written && self.check(place) == Some(sequence) {
                 self.newest = Some((sequence, place));
                 return Ok(());
             }
@@ -137,10 +139,15 @@ impl<F: NorFlash, const N: usize> Ring<F, N> {
     }
 
     #[inline(never)]
-    fn check(&mut self, place: Place, body: impl FnMut(usize, u32)) -> Option<u32> {
-        slot::check(N / 4, |at| self.word(place, at), body)
+    fn check(&mut self, place: Place) -> Option<u32> {
+        let mut check = slot::Check::new();
+        for at in 0..Self::SLOT as usize / 4 {
+            check.word(self.word(place, at)?);
+        }
+        check.sequence()
     }
 
+    #[inline(never)]
     fn word(&mut self, place: Place, at: usize) -> Option<u32> {
         let mut word = [0; 4];
         let at = Self::offset(place).wrapping_add(4 * at as u32);

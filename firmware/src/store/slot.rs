@@ -6,67 +6,96 @@ use giveover_core::bytes::Crc32;
 /// over all before.
 pub(super) const AROUND: usize = 16;
 
+/// Words before the record.
+pub(super) const HEAD: usize = 3;
+
 const MAGIC: u32 = 0x4756_4F31;
 
-/// Puts a record's words, the checksum last; stops where one is refused.
-pub(super) fn put(sequence: u32, bytes: &[u8], mut out: impl FnMut(u32) -> bool) -> bool {
-    let mut sum = Sum::new();
-    let mut add = |word| {
-        sum.add(word);
-        out(word)
-    };
-    let head = add(MAGIC) && add(sequence) && add(!sequence);
-    let all = head && bytes.chunks_exact(4).map(word).all(add);
-    all && out(sum.value())
+/// What the checksum over all words and itself comes to.
+const WHOLE: u32 = 0x2144_DF1C;
+
+/// A record as words, in the order in which they are written: the checksum last.
+pub(super) struct Words<'a> {
+    head: [u32; HEAD],
+    at: u8,
+    left: &'a [u8],
+    sum: Crc32,
 }
 
-/// The sequence of the record of which `word` tells the words, if all of them belong together.
-/// The record goes to `body`, word by word, whether they do or not.
-pub(super) fn check(
-    words: usize,
-    mut word: impl FnMut(usize) -> Option<u32>,
-    mut body: impl FnMut(usize, u32),
-) -> Option<u32> {
-    let mut sum = Sum::new();
-    let mut next = |at| {
-        let found = word(at)?;
-        sum.add(found);
-        Some(found)
-    };
-    let (magic, sequence, complement) = (next(0)?, next(1)?, next(2)?);
-    for at in 0..words {
-        body(at, next(3 + at)?);
+impl<'a> Words<'a> {
+    /// The words of a record, whose length is a multiple of 4.
+    pub(super) const fn new(sequence: u32, bytes: &'a [u8]) -> Self {
+        Self { head: [MAGIC, sequence, !sequence], at: 0, left: bytes, sum: Crc32::NEW }
     }
-    let expected = sum.value();
-    let sound = word(3 + words)? == expected
-        && magic == MAGIC
-        && sequence == !complement
-        && sequence != 0
-        && sequence != u32::MAX;
-    sound.then_some(sequence)
 }
 
-/// Four bytes as a word.
-pub(super) fn word(bytes: &[u8]) -> u32 {
-    bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
-}
-
-/// CRC-32 over words.
-struct Sum(Crc32);
-
-impl Sum {
-    const fn new() -> Self {
-        Self(Crc32::NEW)
-    }
+impl Iterator for Words<'_> {
+    type Item = u32;
 
     #[inline(never)]
-    fn add(&mut self, word: u32) {
-        word.to_le_bytes().iter().for_each(|byte| self.0.byte(*byte));
+    fn next(&mut self) -> Option<u32> {
+        let word = if let Some(word) = self.head.get(usize::from(self.at)) {
+            self.at = self.at.wrapping_add(1);
+            *word
+        } else if let Some((first, rest)) = self.left.split_first_chunk() {
+            self.left = rest;
+            u32::from_le_bytes(*first)
+        } else if self.at == 3 {
+            self.at = 4;
+            return Some(self.sum.value());
+        } else {
+            return None;
+        };
+        add(&mut self.sum, word);
+        Some(word)
+    }
+}
+
+/// Judges the words that were found in a place, given in order.
+pub(super) struct Check {
+    head: [u32; HEAD],
+    at: usize,
+    sum: Crc32,
+}
+
+impl Check {
+    /// Before the first word.
+    pub(super) const fn new() -> Self {
+        Self { head: [0; HEAD], at: 0, sum: Crc32::NEW }
     }
 
-    const fn value(&self) -> u32 {
-        self.0.value()
+    /// The next word.
+    #[inline(never)]
+    pub(super) fn word(&mut self, word: u32) {
+        if let Some(slot) = self.head.get_mut(self.at) {
+            *slot = word;
+        }
+        self.at = self.at.wrapping_add(1);
+        add(&mut self.sum, word);
     }
+
+    /// The sequence of the record, if all that was given belongs together.
+    #[inline(never)]
+    pub(super) fn sequence(&self) -> Option<u32> {
+        let [magic, sequence, complement] = self.head;
+        let sound = self.sum.value() == WHOLE
+            && magic == MAGIC
+            && sequence == !complement
+            && sequence != 0
+            && sequence != u32::MAX;
+        if sound { Some(sequence) } else { None }
+    }
+}
+
+/// Puts a word where four bytes are wanted.
+#[inline(never)]
+pub(super) fn copy(word: u32, to: &mut [u8]) {
+    to.iter_mut().zip(word.to_le_bytes()).for_each(|(to, from)| *to = from);
+}
+
+#[inline(never)]
+fn add(sum: &mut Crc32, word: u32) {
+    word.to_le_bytes().iter().for_each(|byte| sum.byte(*byte));
 }
 
 #[cfg(test)]
@@ -77,22 +106,19 @@ mod tests {
     use std::vec::Vec;
 
     fn words(sequence: u32, bytes: &[u8; 8]) -> Vec<u32> {
-        let mut words = Vec::new();
-        assert!(put(sequence, bytes, |word| {
-            words.push(word);
-            true
-        }));
-        words
+        Words::new(sequence, bytes).collect()
     }
 
     fn read(words: &[u32]) -> Option<u32> {
-        check(2, |at| words.get(at).copied(), |_, _| {})
+        let mut check = Check::new();
+        words.iter().for_each(|word| check.word(*word));
+        check.sequence()
     }
 
     #[test]
     fn the_sum_is_the_usual_one() {
-        let mut sum = Sum::new();
-        [0x3433_3231, 0x3837_3635].into_iter().for_each(|word| sum.add(word));
+        let mut sum = Crc32::NEW;
+        [0x3433_3231, 0x3837_3635].into_iter().for_each(|word| add(&mut sum, word));
         assert_eq!(sum.value(), 0x9AE0_DAAF, "of 12345678");
     }
 

@@ -52,6 +52,39 @@ pub fn ask(line: &mut UnixStream) -> About {
     })
 }
 
+/// A board that goes on tick by tick, with bytes to it and from it.
+pub trait Talks {
+    /// Goes on to the next tick.
+    fn tick(&mut self);
+
+    /// Milliseconds since it was powered up, by its ticks.
+    fn now(&self) -> u64;
+
+    /// Gives the board bytes, as many a tick as its receiver takes.
+    fn send(&mut self, bytes: &[u8]);
+
+    /// What the board has sent until now.
+    fn received(&mut self) -> Vec<u8>;
+}
+
+impl Talks for Vm {
+    fn tick(&mut self) {
+        Vm::tick(self);
+    }
+
+    fn now(&self) -> u64 {
+        Vm::now(self)
+    }
+
+    fn send(&mut self, bytes: &[u8]) {
+        Vm::send(self, bytes);
+    }
+
+    fn received(&mut self) -> Vec<u8> {
+        Vm::received(self)
+    }
+}
+
 /// The host's end of the serial line.
 #[derive(Debug)]
 pub struct Host {
@@ -68,7 +101,7 @@ impl Host {
     ///
     /// # Panics
     /// The board does not answer.
-    pub fn connect(vm: &mut Vm, nonce: u64) -> Self {
+    pub fn connect(vm: &mut impl Talks, nonce: u64) -> Self {
         let end = HostEnd::new(KEY, nonce);
         let mut host =
             Self { end, decoder: Decoder::new(), challenge: 0, heard: vec![], refused: vec![] };
@@ -83,7 +116,7 @@ impl Host {
     ///
     /// # Panics
     /// It refuses.
-    pub fn set_up(vm: &mut Vm, settings: Settings) -> Self {
+    pub fn set_up(vm: &mut impl Talks, settings: Settings) -> Self {
         let mut host = Self::connect(vm, 1);
         host.say(vm, &ToBoard::Pair(KEY));
         host.done(vm);
@@ -104,7 +137,7 @@ impl Host {
     ///
     /// # Panics
     /// It does not fit.
-    pub fn say(&mut self, vm: &mut Vm, frame: &ToBoard) {
+    pub fn say(&mut self, vm: &mut impl Talks, frame: &ToBoard) {
         vm.send(&self.sealed(frame));
     }
 
@@ -119,14 +152,14 @@ impl Host {
     }
 
     /// Feeds the board, and reads its answer.
-    pub fn feed(&mut self, vm: &mut Vm) -> Report {
+    pub fn feed(&mut self, vm: &mut impl Talks) -> Report {
         let frame = ToBoard::Feed { answer: self.challenge, verdict: Verdict::Ok };
         self.say(vm, &frame);
         self.read_status(vm)
     }
 
     /// Feeds it four times a time-out for so many milliseconds.
-    pub fn feed_for(&mut self, vm: &mut Vm, settings: Settings, ms: u64) {
+    pub fn feed_for(&mut self, vm: &mut impl Talks, settings: Settings, ms: u64) {
         let quarter = u64::from(settings.timeout.as_millis()) / 4;
         let end = vm.now() + ms;
         while vm.now() < end {
@@ -139,7 +172,7 @@ impl Host {
     }
 
     /// How the board stands.
-    pub fn status(&mut self, vm: &mut Vm) -> Report {
+    pub fn status(&mut self, vm: &mut impl Talks) -> Report {
         self.say(vm, &ToBoard::Ask(Ask::Status));
         self.read_status(vm)
     }
@@ -196,7 +229,7 @@ impl Host {
     }
 
     /// The notes the board still has.
-    pub fn log(&mut self, vm: &mut Vm) -> Vec<Note> {
+    pub fn log(&mut self, vm: &mut impl Talks) -> Vec<Note> {
         let (mut notes, mut from) = (vec![], 0);
         loop {
             self.say(vm, &ToBoard::ReadLog { from });
@@ -216,7 +249,7 @@ impl Host {
     ///
     /// # Panics
     /// It was refused, or there is none.
-    pub fn done(&mut self, vm: &mut Vm) {
+    pub fn done(&mut self, vm: &mut impl Talks) {
         let answer = self.wait(vm, |frame| matches!(frame, FromBoard::Answer { .. }));
         assert!(matches!(answer, FromBoard::Answer { refusal: None, .. }), "{answer:?}");
     }
@@ -225,7 +258,7 @@ impl Host {
     ///
     /// # Panics
     /// None comes within two seconds of the board.
-    pub fn wait(&mut self, vm: &mut Vm, wanted: impl Fn(&FromBoard) -> bool) -> FromBoard {
+    pub fn wait(&mut self, vm: &mut impl Talks, wanted: impl Fn(&FromBoard) -> bool) -> FromBoard {
         for _ in 0..200 {
             self.hear(vm);
             if let Some(at) = self.heard.iter().position(&wanted) {
@@ -236,13 +269,13 @@ impl Host {
         panic!("no answer; heard {:?}, refused {:?}", self.heard, self.refused);
     }
 
-    fn read_status(&mut self, vm: &mut Vm) -> Report {
+    fn read_status(&mut self, vm: &mut impl Talks) -> Report {
         let status = self.wait(vm, |frame| matches!(frame, FromBoard::Status { .. }));
         let FromBoard::Status { report, .. } = status else { unreachable!("a status") };
         report
     }
 
-    fn hear(&mut self, vm: &mut Vm) {
+    fn hear(&mut self, vm: &mut impl Talks) {
         for byte in vm.received() {
             let Some(Ok(raw)) = self.decoder.push(byte) else { continue };
             let frame = match self.end.open(&raw) {

@@ -10,6 +10,8 @@
 mod gdb;
 pub mod host;
 mod image;
+pub mod twin;
+pub mod wired;
 
 use std::collections::HashMap;
 use std::fs;
@@ -296,6 +298,14 @@ impl Vm {
     pub fn trace(&self) -> Vec<String> {
         let text = fs::read_to_string(self.dir.path().join("trace")).expect("the trace");
         text.lines().filter(|line| line.contains(self.kind.trace)).map(str::to_owned).collect()
+    }
+
+    /// How often the emulator saw the reset line being held, between ticks too.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let held = ["output 0 to 0", "line 3 value 1"];
+        let trace = self.trace();
+        trace.iter().filter(|line| held.iter().any(|held| line.ends_with(held))).count()
     }
 
     /// Ticks since the board itself last started.

@@ -157,9 +157,12 @@ impl ToBoard {
         }
     }
 
-    pub(in crate::wire) fn take(kind: u8, payload: &[u8]) -> Option<Self> {
+    /// Becomes the frame of these bytes, which saves a small machine to carry it about. `None` where
+    /// they are none; then it is any.
+    #[inline(never)]
+    pub(in crate::wire) fn take_into(&mut self, kind: u8, payload: &[u8]) -> Option<()> {
         let mut from = Take::new(payload);
-        let frame = match kind {
+        *self = match kind {
             0x01 => Self::Hello { nonce: from.u64() },
             0x02 => Self::Ask(match from.u8() {
                 0 => Ask::Status,
@@ -187,6 +190,6 @@ impl ToBoard {
             },
             _ => return None,
         };
-        from.end(frame)
+        from.end(())
     }
 }

@@ -1,0 +1,369 @@
+//! The image for `rp-pico`, an RP2040 with two Cortex-M0+, of which one is used: the link is USB or
+//! the UART, whichever is spoken on, the lines are pins behind a transistor each, records go to the
+//! last four sectors of flash.
+//!
+//! A pin takes its level before it becomes an output, so that switching it on makes no edge.
+#![no_std]
+#![no_main]
+#![allow(unsafe_code, reason = "board support: the vector table, interrupts, registers")]
+
+mod chip;
+#[path = "rp2040/clocks.rs"]
+mod clocks;
+#[path = "rp2040/flash.rs"]
+mod flash;
+#[path = "rp2040/usb.rs"]
+mod usb;
+
+use core::convert::Infallible;
+use core::mem::MaybeUninit;
+use core::num::NonZeroU32;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use chip::{Kept, KeptWords, Register, Vector};
+use embedded_hal::digital::{ErrorType, OutputPin, PinState};
+use flash::Sectors;
+use giveover_core::time::Span;
+use giveover_firmware::board::{Firmware, Room};
+use giveover_firmware::fifo::Fifo;
+use giveover_firmware::hardware::Board;
+use giveover_firmware::line::Wiring;
+use giveover_firmware::serial::Port;
+use giveover_firmware::tick::{Counter, Direction};
+
+const TIMER_HZ: u32 = 1_000_000;
+const TICK_HZ: u32 = 100;
+/// How many ticks a line may be held before the timer itself lets it go: the longest pulse.
+const LONGEST_HOLD: u32 = TICK_HZ;
+/// The watchdog bites after 2 s; it counts each microsecond twice.
+const WATCHDOG: u32 = 2 * 2_000_000;
+
+const LINE: u32 = 1 << 15;
+const SECOND: u32 = 1 << 14;
+const LIGHT: u32 = 1 << 25;
+const HELD_LIGHT: u32 = 1 << 13;
+const SENSE: u32 = 1 << 20;
+const HOST_POWER: u32 = 1 << 21;
+const JUMPER: u32 = 1 << 22;
+
+const SIO: usize = 0xD000_0000;
+const INPUT: Register = Register::at(SIO + 0x4);
+const OUTPUT: Register = Register::at(SIO + 0x10);
+const HIGH: Register = Register::at(SIO + 0x14);
+const LOW: Register = Register::at(SIO + 0x18);
+const MAKE_OUTPUT: Register = Register::at(SIO + 0x24);
+
+const UART: usize = 0x4003_4000;
+const UART_DATA: Register = Register::at(UART);
+const UART_FLAGS: Register = Register::at(UART + 0x18);
+const UART_DIVISOR: Register = Register::at(UART + 0x24);
+const UART_FRACTION: Register = Register::at(UART + 0x28);
+const UART_FORMAT: Register = Register::at(UART + 0x2C);
+const UART_CONTROL: Register = Register::at(UART + 0x30);
+const UART_MASK: Register = Register::at(UART + 0x38);
+const UART_CLEAR: Register = Register::at(UART + 0x44);
+const UART_IRQ: u32 = 20;
+const RECEIVED: u32 = 1 << 4;
+const SENDING: u32 = 1 << 5;
+const TIMED_OUT: u32 = 1 << 6;
+
+const MICROSECONDS: Register = Register::at(0x4005_4028);
+const DOG_CONTROL: Register = Register::at(0x4005_8000);
+const DOG_LOAD: Register = Register::at(0x4005_8004);
+const DOG_REASON: Register = Register::at(0x4005_8008);
+/// What the watchdog resets: all but the two oscillators.
+const DOG_RESETS: Register = Register::at(0x4001_0008);
+const SYSTICK: [Register; 3] =
+    [Register::at(0xE000_E010), Register::at(0xE000_E014), Register::at(0xE000_E018)];
+
+/// More than a tick brings at 115,200 baud, and more than two frames.
+const QUEUE: usize = 256;
+static RECEIVE: Fifo<QUEUE> = Fifo::new();
+static SEND: Fifo<QUEUE> = Fifo::new();
+/// By this name a harness finds it from outside.
+#[unsafe(no_mangle)]
+static GIVEOVER_TICKS: AtomicU32 = AtomicU32::new(0);
+/// For how many ticks the reset line has been held.
+static HELD: AtomicU32 = AtomicU32::new(0);
+/// The host was last heard over USB.
+static BY_USB: AtomicBool = AtomicBool::new(false);
+
+const KEPT_WORDS: usize = giveover_firmware::kept::Kept::WORDS;
+#[unsafe(link_section = ".uninit.kept")]
+static KEPT: Kept<KEPT_WORDS> = Kept::new();
+
+/// How to run from the flash, which the chip's own program loads before anything.
+#[unsafe(link_section = ".boot2")]
+#[used]
+static BOOT2: [u8; 256] = rp2040_boot2::BOOT_LOADER_W25Q080;
+
+/// A line, behind a transistor: high is held.
+struct Line(u32);
+
+impl ErrorType for Line {
+    type Error = Infallible;
+}
+
+impl OutputPin for Line {
+    fn set_low(&mut self) -> Result<(), Infallible> {
+        LOW.write(self.0);
+        Ok(())
+    }
+
+    fn set_high(&mut self) -> Result<(), Infallible> {
+        HIGH.write(self.0);
+        Ok(())
+    }
+}
+
+impl Line {
+    /// The level first, the output after it, and the pin last.
+    fn begin(bit: u32, level: PinState) -> Self {
+        let mut line = Self(bit);
+        let Ok(()) = line.set_state(level);
+        MAKE_OUTPUT.write(bit);
+        pin(bit.trailing_zeros(), BY_PROCESSOR, PLAIN);
+        line
+    }
+}
+
+const BY_UART: u32 = 2;
+const BY_PROCESSOR: u32 = 5;
+/// Input on, no pull.
+const PLAIN: u32 = 1 << 6 | 1 << 4 | 1 << 1;
+const PULLED_UP: u32 = PLAIN | 1 << 3;
+const PULLED_DOWN: u32 = PLAIN | 1 << 2;
+
+/// Gives a pin its pad and then to whom it belongs.
+fn pin(number: u32, owner: u32, pad: u32) {
+    Register::at(0x4001_C004 + 4 * number as usize).write(pad);
+    Register::at(0x4001_4004 + 8 * number as usize).write(owner);
+}
+
+struct Pico {
+    port: Port<'static, QUEUE, QUEUE>,
+    device: u64,
+}
+
+impl Pico {
+    /// Starts everything but the lines, which float after a reset, so that the resistors at the
+    /// transistors release them; the watchdog comes first.
+    fn start() -> Self {
+        clocks::start();
+        DOG_CONTROL.write(0);
+        DOG_LOAD.write(WATCHDOG);
+        DOG_RESETS.write(0x0001_FFFC);
+        DOG_CONTROL.write(1 << 30);
+
+        LOW.write(LIGHT | HELD_LIGHT);
+        MAKE_OUTPUT.write(LIGHT | HELD_LIGHT);
+        pin(25, BY_PROCESSOR, PLAIN);
+        pin(13, BY_PROCESSOR, PLAIN);
+        pin(20, BY_PROCESSOR, PULLED_DOWN);
+        pin(21, BY_PROCESSOR, PULLED_DOWN);
+        pin(22, BY_PROCESSOR, PULLED_UP);
+        let device = flash::number();
+
+        // 48 MHz / (16 * 115200) = 26.042
+        UART_CONTROL.write(0);
+        UART_DIVISOR.write(26);
+        UART_FRACTION.write(3);
+        UART_FORMAT.write(0b11 << 5 | 1 << 4);
+        UART_MASK.write(RECEIVED | TIMED_OUT);
+        UART_CONTROL.write(1 << 9 | 1 << 8 | 1);
+        pin(0, BY_UART, PLAIN);
+        pin(1, BY_UART, PULLED_UP);
+        chip::enable(UART_IRQ);
+        usb::start(device);
+        chip::enable(usb::IRQ);
+
+        SYSTICK[1].write(clocks::HZ / TICK_HZ - 1);
+        SYSTICK[2].write(0);
+        SYSTICK[0].write(0b111);
+        Self { port: Port::new(&RECEIVE, &SEND, kick), device }
+    }
+}
+
+/// There is something to send.
+fn kick() {
+    let by = if BY_USB.load(Ordering::Relaxed) { usb::IRQ } else { UART_IRQ };
+    chip::pend(by);
+}
+
+impl Board for Pico {
+    type Line = Line;
+    type Second = Line;
+    type Memory = KeptWords<KEPT_WORDS>;
+    type Flash = Sectors;
+    type Serial = Port<'static, QUEUE, QUEUE>;
+
+    const NAME: &'static str = "rp-pico";
+    const WIRING: Wiring = Wiring::Inverted;
+    const COUNTER: Counter = {
+        let Some(hz) = NonZeroU32::new(TIMER_HZ) else { panic!("microseconds go on") };
+        let Some(counter) = Counter::new(hz, 32, Direction::Up) else { panic!("32 bits") };
+        counter
+    };
+
+    const TICK: Span = Span::from_millis(1000 / TICK_HZ);
+
+    fn now(&mut self) -> u32 {
+        MICROSECONDS.read()
+    }
+
+    fn ticks(&mut self) -> u32 {
+        GIVEOVER_TICKS.load(Ordering::Relaxed)
+    }
+
+    fn device(&mut self) -> u64 {
+        self.device
+    }
+
+    fn was_powered_up(&mut self) -> Option<bool> {
+        Some(DOG_REASON.read() == 0)
+    }
+
+    fn line(&mut self, released: PinState) -> Line {
+        Line::begin(LINE, released)
+    }
+
+    fn second(&mut self, released: PinState) -> Line {
+        Line::begin(SECOND, released)
+    }
+
+    /// Where nothing is wired the pad's own resistor reads low, as a line that is held for good
+    /// would; so only a line that was once seen high tells anything.
+    fn sense(&mut self) -> Option<bool> {
+        static WIRED: AtomicBool = AtomicBool::new(false);
+        let high = INPUT.read() & SENSE != 0;
+        if high {
+            WIRED.store(true, Ordering::Relaxed);
+        }
+        if WIRED.load(Ordering::Relaxed) { Some(high) } else { None }
+    }
+
+    fn port(&mut self) -> Option<bool> {
+        if BY_USB.load(Ordering::Relaxed) { Some(usb::is_configured()) } else { None }
+    }
+
+    fn light(&mut self, on: bool) {
+        let port = if on { HIGH } else { LOW };
+        port.write(LIGHT);
+    }
+
+    fn jumper(&mut self) -> bool {
+        INPUT.read() & JUMPER == 0
+    }
+
+    /// As with [`Board::sense`]: a host whose light was never seen has no wire to us.
+    fn host_power(&mut self) -> Option<bool> {
+        static WIRED: AtomicBool = AtomicBool::new(false);
+        let on = INPUT.read() & HOST_POWER != 0;
+        if on {
+            WIRED.store(true, Ordering::Relaxed);
+        }
+        if WIRED.load(Ordering::Relaxed) { Some(on) } else { None }
+    }
+
+    fn store(&mut self) -> (KeptWords<KEPT_WORDS>, Option<Sectors>) {
+        (KeptWords(&KEPT), Some(Sectors))
+    }
+
+    fn watchdog(&mut self) {
+        DOG_LOAD.write(WATCHDOG);
+    }
+
+    fn serial(&mut self) -> &mut Port<'static, QUEUE, QUEUE> {
+        &mut self.port
+    }
+}
+
+/// Lets both lines go, whatever state anything is in.
+fn release() {
+    LOW.write(LINE | SECOND);
+}
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    static mut ROOM: Room = Room::new();
+    static mut PLACE: MaybeUninit<Firmware<'static, Pico>> = MaybeUninit::uninit();
+    let firmware = Firmware::start(PLACE, ROOM, Pico::start());
+    firmware.begin();
+    loop {
+        firmware.step();
+        // The red light is the second line's, and shows it where nobody has wired one.
+        let red = if OUTPUT.read() & SECOND == 0 { LOW } else { HIGH };
+        red.write(HELD_LIGHT);
+        chip::sleep_unless(|| !RECEIVE.is_empty());
+    }
+}
+
+/// The periodic timer, and the third end of a pulse: one that the loop does not end is ended here.
+#[cortex_m_rt::exception]
+fn SysTick() {
+    GIVEOVER_TICKS.store(GIVEOVER_TICKS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    if OUTPUT.read() & LINE == 0 {
+        HELD.store(0, Ordering::Relaxed);
+    } else {
+        let held = HELD.load(Ordering::Relaxed).saturating_add(1);
+        HELD.store(held, Ordering::Relaxed);
+        if held > LONGEST_HOLD {
+            LOW.write(LINE);
+        }
+    }
+}
+
+/// Moves bytes between the UART and the queues, and stays within what both hold.
+unsafe extern "C" fn uart() {
+    UART_CLEAR.write(RECEIVED | SENDING | TIMED_OUT);
+    while UART_FLAGS.read() & 1 << 4 == 0 {
+        BY_USB.store(false, Ordering::Relaxed);
+        RECEIVE.push(UART_DATA.read() as u8);
+    }
+    let ours = !BY_USB.load(Ordering::Relaxed);
+    while ours && UART_FLAGS.read() & 1 << 5 == 0 {
+        match SEND.pop() {
+            Some(byte) => UART_DATA.write(u32::from(byte)),
+            None => break,
+        }
+    }
+    // The room in the UART is asked for only while there is something to put into it.
+    let sending = if !ours || SEND.is_empty() { 0 } else { SENDING };
+    UART_MASK.write(RECEIVED | TIMED_OUT | sending);
+}
+
+unsafe extern "C" fn usb() {
+    usb::look(
+        |byte| {
+            BY_USB.store(true, Ordering::Relaxed);
+            RECEIVE.push(byte);
+        },
+        || if BY_USB.load(Ordering::Relaxed) { SEND.pop() } else { None },
+    );
+}
+
+/// What nobody has asked for: the lines are let go, and the watchdog does the rest.
+#[cortex_m_rt::exception]
+unsafe fn DefaultHandler(_: i16) -> ! {
+    release();
+    chip::stop();
+}
+
+#[cortex_m_rt::exception]
+unsafe fn HardFault(_: &cortex_m_rt::ExceptionFrame) -> ! {
+    release();
+    chip::stop();
+}
+
+unsafe extern "C" {
+    fn DefaultHandler();
+}
+
+#[unsafe(link_section = ".vector_table.interrupts")]
+#[unsafe(no_mangle)]
+static __INTERRUPTS: [Vector; 26] = {
+    let mut table = [Vector(Some(DefaultHandler)); 26];
+    table[UART_IRQ as usize] = Vector(Some(uart));
+    table[usb::IRQ as usize] = Vector(Some(usb));
+    table
+};

@@ -1,0 +1,163 @@
+//! An emulated board on a terminal line, for the real daemon.
+//!
+//! The board's time goes on with this machine's and never ahead of it, so that a daemon that is kept
+//! waiting by a busy machine is not taken for one that is stuck. While nobody can be waiting for the
+//! other, because the daemon stands still, a test may let the board's time run as fast as it goes.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use giveover_core::wire::{Decoder, TAGGED};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use super::{TICK_MS, Vm};
+
+/// A board that is this far behind the machine's time stays so.
+const CATCHES_UP: Duration = Duration::from_millis(500);
+/// The kind of a feed.
+const FEED: u8 = 0x03;
+
+/// A board on a terminal line.
+pub struct Wired {
+    /// The line.
+    pub path: PathBuf,
+    inside: Arc<Mutex<Inside>>,
+    alive: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The board, and what went over the line.
+pub struct Inside {
+    /// The board itself, stopped at a tick.
+    pub vm: Vm,
+    /// Feeds that the host has sent.
+    pub feeds: u32,
+    /// Before and behind the last of them, in the board's milliseconds.
+    pub fed: (u64, u64),
+    far: File,
+    decoder: Decoder,
+    begun: (Instant, u64),
+}
+
+impl Wired {
+    /// Puts a board onto a line.
+    ///
+    /// # Panics
+    /// There are no pseudo terminals.
+    #[must_use]
+    pub fn plug(vm: Vm) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let far = openpt(flags).expect("a pseudo terminal");
+        grantpt(&far).expect("granted");
+        unlockpt(&far).expect("unlocked");
+        let path = ptsname(&far, Vec::new()).expect("its name").into_string().expect("ASCII");
+        rustix::io::ioctl_fionbio(&far, true).expect("non-blocking");
+        let begun = (Instant::now(), vm.now());
+        let inside = Inside {
+            vm,
+            feeds: 0,
+            fed: (0, 0),
+            far: File::from(far),
+            decoder: Decoder::new(),
+            begun,
+        };
+        let inside = Arc::new(Mutex::new(inside));
+        let alive = Arc::new(AtomicBool::new(true));
+        let (shared, goes_on) = (Arc::clone(&inside), Arc::clone(&alive));
+        let thread = std::thread::spawn(move || {
+            while goes_on.load(Ordering::Relaxed) {
+                shared.lock().expect("no test has failed").go_on();
+                // Whoever wants the board gets it now.
+                std::thread::park_timeout(Duration::from_millis(1));
+            }
+        });
+        Self { path: PathBuf::from(path), inside, alive, thread: Some(thread) }
+    }
+
+    /// The board between two of its ticks, at which it stands still meanwhile.
+    ///
+    /// # Panics
+    /// Its thread has.
+    pub fn board(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().expect("its thread is well")
+    }
+
+    /// Waits until the board's time has gone on by so much.
+    ///
+    /// # Panics
+    /// It does not.
+    pub fn wait(&self, ms: u64) {
+        let until = self.board().vm.now() + ms;
+        while self.board().vm.now() < until {
+            assert!(self.thread.as_ref().is_some_and(|thread| !thread.is_finished()), "it died");
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Wired {
+    fn drop(&mut self) {
+        self.alive.store(false, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // a panic of its own has been told
+        }
+    }
+}
+
+impl Inside {
+    /// Carries bytes both ways, and lets the board's time catch up with this machine's.
+    fn go_on(&mut self) {
+        self.carry();
+        let (begun, from) = self.begun;
+        let gone = begun.elapsed();
+        let behind = gone.saturating_sub(Duration::from_millis(self.vm.now().saturating_sub(from)));
+        if behind > CATCHES_UP {
+            self.begin_again();
+        } else if behind >= Duration::from_millis(TICK_MS) {
+            self.vm.tick();
+        }
+    }
+
+    /// Takes what the host has said before it was stopped, and then lets the board's time run.
+    ///
+    /// The host must stand still, or it seems slow to the board.
+    pub fn run_alone(&mut self, ms: u64) {
+        self.carry();
+        self.vm.run(ms);
+        self.carry();
+        self.begin_again();
+    }
+
+    fn begin_again(&mut self) {
+        self.begun = (Instant::now(), self.vm.now());
+    }
+
+    fn carry(&mut self) {
+        let mut bytes = [0; 512];
+        // Nobody has the line open, or nothing has come: both are told as errors.
+        while let Some(length) = self.far.read(&mut bytes).ok().filter(|length| *length > 0) {
+            for frame in bytes[..length].split_inclusive(|byte| *byte == 0) {
+                let before = self.vm.now();
+                self.vm.send(frame);
+                let after = self.vm.now();
+                for byte in frame {
+                    if let Some(Ok(raw)) = self.decoder.push(*byte) {
+                        if raw.kind & !TAGGED == FEED {
+                            self.feeds += 1;
+                            self.fed = (before, after);
+                        }
+                    }
+                }
+            }
+        }
+        let said = self.vm.received();
+        if !said.is_empty() {
+            let _ = self.far.write_all(&said); // whoever should read it has gone
+        }
+    }
+}
