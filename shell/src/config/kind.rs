@@ -27,6 +27,7 @@ pub(super) fn read(
             expect: reader.read("expect", bytes, out),
         }),
         "http" => http(url, targets.unwrap_or_default(), reader, out),
+        "apache" => apache(url, targets.unwrap_or_default(), reader, out),
         "command" => command(what, reader, out),
         "process" => Some(Kind::Process),
         "xfnts" => {
@@ -58,18 +59,15 @@ fn http(
         _ => Method::Get,
     };
     let body = reader.read("body", bytes, out);
+    let host = host(url, targets);
     if method == Method::Head && body.is_some() {
         let message = "body: the answer to a HEAD request has none";
         out.error(reader.place("body"), message).label("method = \"GET\" asks for it");
     }
-    let authority = url.map_or("", |url| url.authority);
-    let host = match authority.strip_suffix(":80").unwrap_or(authority) {
-        "" => host_field(targets),
-        named => named.to_owned(),
-    };
     let expect = reader.read("expect", statuses, out);
     let cap = reader.read("cap", values::size(1 << 10..=16 << 20), out);
     Some(Kind::Http(Box::new(HttpPlan {
+        by_document: false,
         method,
         path: path(url, reader, out)?.into(),
         host: host.into(),
@@ -77,6 +75,33 @@ fn http(
         body,
         cap: cap.unwrap_or(64 << 10),
     })))
+}
+
+/// The source documents' probe of a web server: a HEAD by HTTP/1.0, to which any reply will do.
+fn apache(
+    url: Option<&Url<'_>>,
+    targets: &[Target],
+    reader: &Reader<'_>,
+    out: &mut Findings,
+) -> Option<Kind> {
+    Some(Kind::Http(Box::new(HttpPlan {
+        by_document: true,
+        method: Method::Head,
+        path: path(url, reader, out)?.into(),
+        host: host(url, targets).into(),
+        expect: vec![(0, 999)],
+        body: None,
+        cap: 64 << 10,
+    })))
+}
+
+/// The Host field: the URL's host, or the first target's.
+fn host(url: Option<&Url<'_>>, targets: &[Target]) -> String {
+    let authority = url.map_or("", |url| url.authority);
+    match authority.strip_suffix(":80").unwrap_or(authority) {
+        "" => host_field(targets),
+        named => named.to_owned(),
+    }
 }
 
 /// The path to ask for: of the URL or of `path`, beginning with a slash.
@@ -192,7 +217,7 @@ fn listed(entry: &Entry, out: &mut Findings) -> Option<(u8, ExitMeaning)> {
 const fn phases(kind: &str) -> &'static [&'static str] {
     match kind.as_bytes() {
         b"tcp" => &["resolve", "connect", "send", "read", "answer", "close"],
-        b"http" => &["resolve", "connect", "send", "read", "answer"],
+        b"http" | b"apache" => &["resolve", "connect", "send", "read", "answer"],
         b"command" => &["exit"],
         b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
         b"process" => &[],

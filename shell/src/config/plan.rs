@@ -321,6 +321,7 @@ impl Kind {
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Tcp { .. } => "tcp",
+            Self::Http(plan) if plan.by_document => "apache",
             Self::Http(_) => "http",
             Self::Command(_) => "command",
             Self::Process => "process",
@@ -333,6 +334,8 @@ impl Kind {
 /// What an `http` check sends and expects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpPlan {
+    /// As the source documents' web monitors ask and report: HTTP/1.0, in their words.
+    pub by_document: bool,
     /// `GET` or `HEAD`.
     pub method: Method,
     /// The path with its query, never empty.

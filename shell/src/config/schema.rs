@@ -40,7 +40,7 @@ pub struct TableOf {
 }
 
 /// Every table of this version.
-pub const TABLES: [TableOf; 16] = [
+pub const TABLES: [TableOf; 17] = [
     TableOf { name: "", about: "The file itself.", keys: ROOT },
     TableOf { name: "[host]", about: "The host as a whole.", keys: HOST },
     TableOf { name: "host.actions", about: "The host's budget.", keys: ACTIONS },
@@ -75,6 +75,12 @@ pub const TABLES: [TableOf; 16] = [
     },
     TableOf { name: "check.NAME, kind tcp", about: "Connect, disconnect.", keys: TCP },
     TableOf { name: "check.NAME, kind http", about: "One HTTP/1.1 request.", keys: HTTP },
+    TableOf {
+        name: "check.NAME, kind apache",
+        about: "A web server as Sun Cluster's monitors ask it: a HEAD request by HTTP/1.0, to \
+                which any reply is healthy; every address on every port.",
+        keys: APACHE,
+    },
     TableOf {
         name: "check.NAME, kind process",
         about: "The service's process is there. Its end is noticed at once besides.",
@@ -321,6 +327,10 @@ pub(super) const HTTP: &[Key] = &[
     key("cap", "size, 1KiB to 16MiB", "\"64KiB\"", "at most so much of an answer is read"),
 ];
 
+/// Keys of `apache` checks.
+pub(super) const APACHE: &[Key] =
+    &[key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for")];
+
 /// Keys of `command` checks.
 pub(super) const COMMAND: &[Key] = &[
     key("command", "command", "", "the program and its arguments; makes `kind` needless"),
@@ -346,6 +356,7 @@ pub(super) fn of_kind(kind: &str) -> &'static [Key] {
     match kind {
         "tcp" => TCP,
         "http" => HTTP,
+        "apache" => APACHE,
         "command" => COMMAND,
         "xfnts" => XFNTS,
         _ => talk::of_kind(kind).unwrap_or(PROCESS),
@@ -359,9 +370,9 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 17] = [
-    "tcp", "http", "command", "process", "xfnts", "smtp", "pop3", "imap", "ftp", "nntp", "telnet",
-    "ldap", "redis", "mqtt", "postgres", "dns", "udp",
+pub const KINDS: [&str; 18] = [
+    "tcp", "http", "apache", "command", "process", "xfnts", "smtp", "pop3", "imap", "ftp", "nntp",
+    "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "udp",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.
