@@ -1,5 +1,6 @@
 //! What each kind of check has of its own: its keys, and what its failures weigh.
 
+use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 
 use super::check::host_field;
@@ -11,6 +12,7 @@ use super::target::{self, Target as Url};
 use super::tree::{Entry, Node, Value};
 use super::values;
 use super::words;
+use crate::check::path::{self, Wanted};
 
 /// Reads the keys of `kind`.
 pub(super) fn read(
@@ -29,6 +31,7 @@ pub(super) fn read(
         "http" => http(url, targets.unwrap_or_default(), reader, out),
         "apache" => apache(url, targets.unwrap_or_default(), reader, out),
         "command" => command(what, reader, out),
+        "path" => look_at_path(what, url, reader, out),
         "process" => Some(Kind::Process),
         "xfnts" => {
             let fsinfo = reader.read("fsinfo", values::path, out).unwrap_or("/usr/bin/fsinfo");
@@ -69,7 +72,7 @@ fn http(
     Some(Kind::Http(Box::new(HttpPlan {
         by_document: false,
         method,
-        path: path(url, reader, out)?.into(),
+        path: url_path(url, reader, out)?.into(),
         host: host.into(),
         expect: expect.unwrap_or_else(|| vec![(200, 299), (300, 399)]),
         body,
@@ -87,7 +90,7 @@ fn apache(
     Some(Kind::Http(Box::new(HttpPlan {
         by_document: true,
         method: Method::Head,
-        path: path(url, reader, out)?.into(),
+        path: url_path(url, reader, out)?.into(),
         host: host(url, targets).into(),
         expect: vec![(0, 999)],
         body: None,
@@ -105,7 +108,7 @@ fn host(url: Option<&Url<'_>>, targets: &[Target]) -> String {
 }
 
 /// The path to ask for: of the URL or of `path`, beginning with a slash.
-fn path(url: Option<&Url<'_>>, reader: &Reader<'_>, out: &mut Findings) -> Option<String> {
+fn url_path(url: Option<&Url<'_>>, reader: &Reader<'_>, out: &mut Findings) -> Option<String> {
     let named = url.map_or("", |url| url.path);
     let Some(entry) = reader.entry("path") else {
         let slash = if named.starts_with('/') { "" } else { "/" };
@@ -173,7 +176,35 @@ fn command(what: &str, reader: &Reader<'_>, out: &mut Findings) -> Option<Kind> 
         return None;
     };
     let argv = values::argv(&entry.key, &entry.node, out)?;
-    Some(Kind::Command(Box::new(CommandPlan { argv, exit, missing })))
+    Some(Kind::Command(Box::new(CommandPlan { looks_at_path: false, argv, exit, missing })))
+}
+
+fn look_at_path(
+    what: &str,
+    url: Option<&Url<'_>>,
+    reader: &Reader<'_>,
+    out: &mut Findings,
+) -> Option<Kind> {
+    let named = url.map_or("", |url| url.path);
+    let age = reader.read("age", values::positive_span, out);
+    let free = reader.read("free", values::share, out);
+    let path = match reader.entry("path") {
+        Some(entry) if !named.is_empty() => {
+            let message = "path: the URL has one already";
+            out.error(entry.place, message).label("leave one of them out");
+            return None;
+        }
+        Some(_) => reader.read("path", values::path, out)?,
+        None if named.is_empty() => {
+            let message = format!("{what}: which path is not said");
+            out.error(reader.header, message).label("path = \"/srv/data\"").of_absence();
+            return None;
+        }
+        None => named,
+    };
+    let argv = path::argv(path, Wanted { age: age.map(Span::as_duration), free });
+    let exit = ExitTable::Plain;
+    Some(Kind::Command(Box::new(CommandPlan { looks_at_path: true, argv, exit, missing: None })))
 }
 
 fn exit(key: &str, node: &Node, out: &mut Findings) -> Option<ExitTable> {
@@ -218,7 +249,7 @@ const fn phases(kind: &str) -> &'static [&'static str] {
     match kind.as_bytes() {
         b"tcp" => &["resolve", "connect", "send", "read", "answer", "close"],
         b"http" | b"apache" => &["resolve", "connect", "send", "read", "answer"],
-        b"command" => &["exit"],
+        b"command" | b"path" => &["exit"],
         b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
         b"process" => &[],
         b"udp" => &["resolve", "connect", "send", "answer"],

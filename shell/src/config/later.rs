@@ -36,7 +36,7 @@ const KINDS: [(&[&str], &str); 4] = [
     (&["iplanet"], "`http` with method = \"HEAD\" asks it"),
     (&["ping", "agent", "remote"], "a command can ask it"),
     (
-        &["oracle", "listener", "directory", "nfs-daemons", "nfs-shares", "systemd", "path", "log"],
+        &["oracle", "listener", "directory", "nfs-daemons", "nfs-shares", "systemd", "log"],
         "a command can look at it",
     ),
 ];

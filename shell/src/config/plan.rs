@@ -323,6 +323,7 @@ impl Kind {
             Self::Tcp { .. } => "tcp",
             Self::Http(plan) if plan.by_document => "apache",
             Self::Http(_) => "http",
+            Self::Command(plan) if plan.looks_at_path => "path",
             Self::Command(_) => "command",
             Self::Process => "process",
             Self::Xfnts { .. } => "xfnts",
@@ -362,6 +363,8 @@ pub enum Method {
 /// What a `command` check runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
+    /// It is ourselves, looking at a path: one that never ends has failed.
+    pub looks_at_path: bool,
     /// Program and arguments; no shell.
     pub argv: Vec<String>,
     /// What its exit status means.

@@ -40,7 +40,7 @@ pub struct TableOf {
 }
 
 /// Every table of this version.
-pub const TABLES: [TableOf; 17] = [
+pub const TABLES: [TableOf; 18] = [
     TableOf { name: "", about: "The file itself.", keys: ROOT },
     TableOf { name: "[host]", about: "The host as a whole.", keys: HOST },
     TableOf { name: "host.actions", about: "The host's budget.", keys: ACTIONS },
@@ -87,6 +87,12 @@ pub const TABLES: [TableOf; 17] = [
         keys: PROCESS,
     },
     TableOf { name: "check.NAME, kind command", about: "A program's exit status.", keys: COMMAND },
+    TableOf {
+        name: "check.NAME, kind path",
+        about: "A path answers a stat, made by a child that is killed when its time is up: a dead \
+                mount is a failure and hangs nothing.",
+        keys: PATH,
+    },
     TableOf {
         name: "check.NAME, kind xfnts",
         about: "An X font server: connect within 95 % of the time, disconnect, then `fsinfo`.",
@@ -344,6 +350,13 @@ pub(super) const COMMAND: &[Key] = &[
     key("missing", "1 to 100", "cannot be measured", "what it weighs if the program is not there"),
 ];
 
+/// Keys of `path` checks.
+pub(super) const PATH: &[Key] = &[
+    key("path", "absolute path", "the URL's", "which; as in path:///srv/data"),
+    key("age", "duration", "any", "it was changed at most so long ago"),
+    key("free", "share, 1% to 100%", "any", "at least so much of its file system is free"),
+];
+
 /// Keys of `xfnts` checks.
 pub(super) const XFNTS: &[Key] =
     &[key("fsinfo", "absolute path", "\"/usr/bin/fsinfo\"", "the program that asks the server")];
@@ -358,6 +371,7 @@ pub(super) fn of_kind(kind: &str) -> &'static [Key] {
         "http" => HTTP,
         "apache" => APACHE,
         "command" => COMMAND,
+        "path" => PATH,
         "xfnts" => XFNTS,
         _ => talk::of_kind(kind).unwrap_or(PROCESS),
     }
@@ -370,9 +384,9 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 18] = [
-    "tcp", "http", "apache", "command", "process", "xfnts", "smtp", "pop3", "imap", "ftp", "nntp",
-    "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "udp",
+pub const KINDS: [&str; 19] = [
+    "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
+    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "udp",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.

@@ -78,6 +78,10 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
         "process" => {
             return Err(BadTarget::new("a process has no address", "write \"process\" alone"));
         }
+        "path" if authority.is_empty() && path.starts_with('/') => {
+            return Ok(Target { kind, address: None, authority: "", user: "", path });
+        }
+        "path" => return Err(BadTarget::new("a path is of this host", "path:///srv/data")),
         "http" | "apache" => check_path(path)?,
         _ if path.is_empty() => {}
         _ if talk::path_means(kind).is_some() => plain_path(kind, path)?,
