@@ -30,6 +30,46 @@ pub fn redis(more: &[&str]) -> impl FnOnce(&Path, u16) -> Command {
     }
 }
 
+/// Apache with two hosts by name: `www.example.org` has `/` and the slow `/slow.html`, on
+/// `broken.example.org` everything is an error of the server's.
+pub fn apache() -> impl FnOnce(&Path, u16) -> Command {
+    |dir, port| {
+        let place = dir.display();
+        let pages = dir.join("pages");
+        fs::create_dir(&pages).expect("a directory");
+        write(&pages.join("index.html"), "<p>ready</p>\n");
+        write(&pages.join("slow.html"), &"slow ".repeat(20_000));
+        // Its workers are somebody else's.
+        run(Command::new("chmod").args(["-R", "a+rX"]).arg(dir));
+        let user = if is_root() { "User www-data\nGroup www-data\n" } else { "" };
+        let modules = ["mpm_prefork", "authz_core", "alias", "dir", "env", "ratelimit"];
+        let modules: String = modules
+            .iter()
+            .map(|name| {
+                format!("LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n")
+            })
+            .collect();
+        let file = dir.join("apache.conf");
+        write(
+            &file,
+            &format!(
+                "ServerRoot {place}\nDefaultRuntimeDir {place}\nPidFile {place}/pid\n\
+                 Listen 127.0.0.1:{port}\nServerName www.example.org\n{modules}{user}\
+                 ErrorLog {place}/error.log\nDirectoryIndex index.html\n\
+                 StartServers 2\nMinSpareServers 1\nMaxSpareServers 2\n\
+                 <VirtualHost *:{port}>\nServerName www.example.org\nDocumentRoot {place}/pages\n\
+                 <Location /slow.html>\nSetOutputFilter RATE_LIMIT\nSetEnv rate-limit 1\n\
+                 </Location>\n</VirtualHost>\n\
+                 <VirtualHost *:{port}>\nServerName broken.example.org\nRedirect 500 /\n\
+                 </VirtualHost>\n"
+            ),
+        );
+        let mut command = Command::new("/usr/sbin/apache2");
+        command.args(["-D", "FOREGROUND", "-f"]).arg(file);
+        command
+    }
+}
+
 /// Mosquitto, open to all or to nobody.
 pub fn mosquitto(open: bool) -> impl FnOnce(&Path, u16) -> Command {
     move |dir, port| {

@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 27] = [
+const PACKAGES: [Package; 28] = [
     Package {
         name: "strace",
         brings: "strace",
@@ -68,6 +68,13 @@ const PACKAGES: [Package; 27] = [
         unit: Some("postgresql.service"),
         needed: For::RealServers,
         why: "a real database for `postgres` checks",
+    },
+    Package {
+        name: "apache2",
+        brings: "apache2",
+        unit: Some("apache2.service"),
+        needed: For::RealServers,
+        why: "the web server of the source documents' Apache monitor",
     },
     Package {
         name: "slapd",

@@ -32,6 +32,8 @@ struct Meaning {
     missing: Option<Weight>,
     /// What a failure weighs where the table does not say.
     weight: Weight,
+    /// One that is still there has not only kept us from asking again: it has failed.
+    hangs: bool,
 }
 
 impl Command {
@@ -45,8 +47,12 @@ impl Command {
         values: &Values<'_>,
         environment: &Environment,
     ) -> Result<Self, BadProgram> {
-        let meaning =
-            Meaning { exit: plan.exit.clone(), missing: plan.missing, weight: weights.exit };
+        let meaning = Meaning {
+            exit: plan.exit.clone(),
+            missing: plan.missing,
+            weight: weights.exit,
+            hangs: plan.looks_at_path,
+        };
         let program = Program::expanded(&plan.argv, values, environment)?;
         Ok(Self { program, keep: Keep::Line, meaning: Arc::new(meaning) })
     }
@@ -63,7 +69,8 @@ impl Command {
         environment: &Environment,
     ) -> Result<Self, BadProgram> {
         let half = Weight::HALF;
-        let meaning = Meaning { exit: ExitTable::Plain, missing: Some(half), weight: half };
+        let meaning =
+            Meaning { exit: ExitTable::Plain, missing: Some(half), weight: half, hangs: false };
         // The words are fixed: what looks like a name in them is none.
         let environment = environment.with(&values.environment())?;
         let program = Program::new(&[fsinfo, "-server", server], &environment)?;
@@ -95,6 +102,15 @@ impl Meaning {
             End::NotRun(error) => ProbeResult::CannotMeasure(cause(error.code())),
             End::Cancelled => ProbeResult::Void,
         }
+    }
+
+    /// What it means that the last run is still there.
+    fn still_there(&self, check: u8) -> ProbeResult {
+        if self.hangs {
+            return self.result(check, End::TimedOut);
+        }
+        let busy = Cause::ERRNO + Errno::EBUSY as u16;
+        ProbeResult::CannotMeasure(Cause::of_check(check, Phase::Exit, busy))
     }
 
     fn status(&self, status: u8, cause: Cause) -> ProbeResult {
@@ -183,9 +199,7 @@ impl Commands {
     ) {
         let place = (id.service, id.check, id.target);
         if self.last.get(&place).is_some_and(|run| self.runner.is_there(*run)) {
-            let busy = Cause::ERRNO + Errno::EBUSY as u16;
-            let cause = Cause::of_check(id.check, Phase::Exit, busy);
-            let result = ProbeResult::CannotMeasure(cause);
+            let result = command.meaning.still_there(id.check);
             let answer = Answer { id, result, elapsed_ms: 0, shown: 0 };
             self.answers.push_back(Told { answer, line: None });
             return;
@@ -253,7 +267,7 @@ mod tests {
     use crate::reactor::SpawnError;
 
     fn meaning(exit: ExitTable, missing: Option<Weight>) -> Meaning {
-        Meaning { exit, missing, weight: Weight::clamped(70) }
+        Meaning { exit, missing, weight: Weight::clamped(70), hangs: false }
     }
 
     /// 0 healthy, 201 immediate, -1 cannot be measured, -2 void, else the weight.
@@ -287,6 +301,14 @@ mod tests {
             let got = statuses.map(|s| number(meaning.result(3, End::Exit(Some(Exit::Status(s))))));
             assert_eq!(got, expected, "{exit:?}");
         }
+    }
+
+    #[test]
+    fn what_is_still_there_keeps_a_command_from_being_asked_and_fails_a_path() {
+        let command = meaning(ExitTable::Plain, None);
+        assert_eq!(number(command.still_there(0)), -1);
+        let path = Meaning { hangs: true, ..command };
+        assert_eq!(number(path.still_there(0)), 70);
     }
 
     #[test]

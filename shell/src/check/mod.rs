@@ -10,6 +10,7 @@ pub mod http;
 pub mod needle;
 pub mod once;
 pub mod outcome;
+pub mod path;
 mod prober;
 pub mod resolve;
 mod socket;

@@ -107,6 +107,7 @@ mod tests {
 
     fn plan(host: Host, port: u16, timeout: Span) -> CheckPlan {
         let http = HttpPlan {
+            by_document: false,
             method: Method::Get,
             path: "/x".into(),
             host: "localhost".into(),

@@ -52,6 +52,7 @@ use console::Console;
 use exit::{Exit, Stop};
 use session::Session;
 
+use crate::check::path;
 use crate::daemon;
 use crate::service::exec;
 
@@ -66,6 +67,9 @@ pub fn main() -> ExitCode {
     // A service on its way to its own program: nothing of ours belongs before it.
     if arguments.get(1).is_some_and(|verb| verb == exec::VERB) {
         return exec::main(arguments.into_iter().skip(2));
+    }
+    if arguments.get(1).is_some_and(|verb| verb == path::VERB) {
+        return path::main(arguments.into_iter().skip(2));
     }
     // `run` that has read its configuration: nothing of ours is wanted for that any more.
     if let Some(descriptor) = daemon::prepare::is_prepared(&arguments) {

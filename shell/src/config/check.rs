@@ -161,6 +161,7 @@ fn build(
 fn refuse_meaningless(kind: &str, key: &str, reader: &Reader<'_>, out: &mut Findings) {
     let why = match (kind, key) {
         ("command", "address") => "a command knows itself whom it asks",
+        ("path", "address") => "a path is of this host",
         ("process", "address") => "a process has no address",
         ("process", "timeout" | "every") => "its end is heard at once",
         ("process", "weight" | "weights") => "its end is a complete failure",
@@ -182,7 +183,7 @@ fn targets(
     out: &mut Findings,
 ) -> Option<Vec<Target>> {
     let kind = asked.kind;
-    if matches!(kind, "command" | "process") {
+    if matches!(kind, "command" | "path" | "process") {
         return Some(Vec::new());
     }
     let named = asked.url.as_ref().and_then(|url| url.address.clone());

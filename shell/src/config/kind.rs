@@ -1,5 +1,6 @@
 //! What each kind of check has of its own: its keys, and what its failures weigh.
 
+use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 
 use super::check::host_field;
@@ -11,6 +12,7 @@ use super::target::{self, Target as Url};
 use super::tree::{Entry, Node, Value};
 use super::values;
 use super::words;
+use crate::check::path::{self, Wanted};
 
 /// Reads the keys of `kind`.
 pub(super) fn read(
@@ -27,7 +29,9 @@ pub(super) fn read(
             expect: reader.read("expect", bytes, out),
         }),
         "http" => http(url, targets.unwrap_or_default(), reader, out),
+        "apache" => apache(url, targets.unwrap_or_default(), reader, out),
         "command" => command(what, reader, out),
+        "path" => look_at_path(what, url, reader, out),
         "process" => Some(Kind::Process),
         "xfnts" => {
             let fsinfo = reader.read("fsinfo", values::path, out).unwrap_or("/usr/bin/fsinfo");
@@ -58,20 +62,17 @@ fn http(
         _ => Method::Get,
     };
     let body = reader.read("body", bytes, out);
+    let host = host(url, targets);
     if method == Method::Head && body.is_some() {
         let message = "body: the answer to a HEAD request has none";
         out.error(reader.place("body"), message).label("method = \"GET\" asks for it");
     }
-    let authority = url.map_or("", |url| url.authority);
-    let host = match authority.strip_suffix(":80").unwrap_or(authority) {
-        "" => host_field(targets),
-        named => named.to_owned(),
-    };
     let expect = reader.read("expect", statuses, out);
     let cap = reader.read("cap", values::size(1 << 10..=16 << 20), out);
     Some(Kind::Http(Box::new(HttpPlan {
+        by_document: false,
         method,
-        path: path(url, reader, out)?.into(),
+        path: url_path(url, reader, out)?.into(),
         host: host.into(),
         expect: expect.unwrap_or_else(|| vec![(200, 299), (300, 399)]),
         body,
@@ -79,8 +80,35 @@ fn http(
     })))
 }
 
+/// The source documents' probe of a web server: a HEAD by HTTP/1.0, to which any reply will do.
+fn apache(
+    url: Option<&Url<'_>>,
+    targets: &[Target],
+    reader: &Reader<'_>,
+    out: &mut Findings,
+) -> Option<Kind> {
+    Some(Kind::Http(Box::new(HttpPlan {
+        by_document: true,
+        method: Method::Head,
+        path: url_path(url, reader, out)?.into(),
+        host: host(url, targets).into(),
+        expect: vec![(0, 999)],
+        body: None,
+        cap: 64 << 10,
+    })))
+}
+
+/// The Host field: the URL's host, or the first target's.
+fn host(url: Option<&Url<'_>>, targets: &[Target]) -> String {
+    let authority = url.map_or("", |url| url.authority);
+    match authority.strip_suffix(":80").unwrap_or(authority) {
+        "" => host_field(targets),
+        named => named.to_owned(),
+    }
+}
+
 /// The path to ask for: of the URL or of `path`, beginning with a slash.
-fn path(url: Option<&Url<'_>>, reader: &Reader<'_>, out: &mut Findings) -> Option<String> {
+fn url_path(url: Option<&Url<'_>>, reader: &Reader<'_>, out: &mut Findings) -> Option<String> {
     let named = url.map_or("", |url| url.path);
     let Some(entry) = reader.entry("path") else {
         let slash = if named.starts_with('/') { "" } else { "/" };
@@ -148,7 +176,35 @@ fn command(what: &str, reader: &Reader<'_>, out: &mut Findings) -> Option<Kind> 
         return None;
     };
     let argv = values::argv(&entry.key, &entry.node, out)?;
-    Some(Kind::Command(Box::new(CommandPlan { argv, exit, missing })))
+    Some(Kind::Command(Box::new(CommandPlan { looks_at_path: false, argv, exit, missing })))
+}
+
+fn look_at_path(
+    what: &str,
+    url: Option<&Url<'_>>,
+    reader: &Reader<'_>,
+    out: &mut Findings,
+) -> Option<Kind> {
+    let named = url.map_or("", |url| url.path);
+    let age = reader.read("age", values::positive_span, out);
+    let free = reader.read("free", values::share, out);
+    let path = match reader.entry("path") {
+        Some(entry) if !named.is_empty() => {
+            let message = "path: the URL has one already";
+            out.error(entry.place, message).label("leave one of them out");
+            return None;
+        }
+        Some(_) => reader.read("path", values::path, out)?,
+        None if named.is_empty() => {
+            let message = format!("{what}: which path is not said");
+            out.error(reader.header, message).label("path = \"/srv/data\"").of_absence();
+            return None;
+        }
+        None => named,
+    };
+    let argv = path::argv(path, Wanted { age: age.map(Span::as_duration), free });
+    let exit = ExitTable::Plain;
+    Some(Kind::Command(Box::new(CommandPlan { looks_at_path: true, argv, exit, missing: None })))
 }
 
 fn exit(key: &str, node: &Node, out: &mut Findings) -> Option<ExitTable> {
@@ -192,8 +248,8 @@ fn listed(entry: &Entry, out: &mut Findings) -> Option<(u8, ExitMeaning)> {
 const fn phases(kind: &str) -> &'static [&'static str] {
     match kind.as_bytes() {
         b"tcp" => &["resolve", "connect", "send", "read", "answer", "close"],
-        b"http" => &["resolve", "connect", "send", "read", "answer"],
-        b"command" => &["exit"],
+        b"http" | b"apache" => &["resolve", "connect", "send", "read", "answer"],
+        b"command" | b"path" => &["exit"],
         b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
         b"process" => &[],
         b"udp" => &["resolve", "connect", "send", "answer"],

@@ -33,10 +33,10 @@ const KINDS: [(&[&str], &str); 4] = [
         &["https", "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls"],
         "without TLS: a command such as curl asks for you",
     ),
-    (&["apache", "iplanet"], "`http` with method = \"HEAD\" asks it"),
+    (&["iplanet"], "`http` with method = \"HEAD\" asks it"),
     (&["ping", "agent", "remote"], "a command can ask it"),
     (
-        &["oracle", "listener", "directory", "nfs-daemons", "nfs-shares", "systemd", "path", "log"],
+        &["oracle", "listener", "directory", "nfs-daemons", "nfs-shares", "systemd", "log"],
         "a command can look at it",
     ),
 ];

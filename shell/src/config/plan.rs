@@ -321,7 +321,9 @@ impl Kind {
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Tcp { .. } => "tcp",
+            Self::Http(plan) if plan.by_document => "apache",
             Self::Http(_) => "http",
+            Self::Command(plan) if plan.looks_at_path => "path",
             Self::Command(_) => "command",
             Self::Process => "process",
             Self::Xfnts { .. } => "xfnts",
@@ -333,6 +335,8 @@ impl Kind {
 /// What an `http` check sends and expects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpPlan {
+    /// As the source documents' web monitors ask and report: HTTP/1.0, in their words.
+    pub by_document: bool,
     /// `GET` or `HEAD`.
     pub method: Method,
     /// The path with its query, never empty.
@@ -359,6 +363,8 @@ pub enum Method {
 /// What a `command` check runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
+    /// It is ourselves, looking at a path: one that never ends has failed.
+    pub looks_at_path: bool,
     /// Program and arguments; no shell.
     pub argv: Vec<String>,
     /// What its exit status means.

@@ -9,7 +9,12 @@ use super::tree::{Entry, Node, Table, Value};
 use super::words;
 
 /// The presets that are part of this program: name, what it is for, text.
-const BUILT_IN: [(&str, &str, &str); 11] = [
+const BUILT_IN: [(&str, &str, &str); 12] = [
+    (
+        "apache",
+        "a web server, watched as Sun Cluster's Apache monitor does",
+        include_str!("presets/apache.toml"),
+    ),
     ("bind", "a name server asked for a name", include_str!("presets/bind.toml")),
     ("dovecot", "a mail server greeting on IMAP and POP3", include_str!("presets/dovecot.toml")),
     ("inn2", "a news server greeting on NNTP", include_str!("presets/inn2.toml")),

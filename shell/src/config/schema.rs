@@ -40,7 +40,7 @@ pub struct TableOf {
 }
 
 /// Every table of this version.
-pub const TABLES: [TableOf; 16] = [
+pub const TABLES: [TableOf; 18] = [
     TableOf { name: "", about: "The file itself.", keys: ROOT },
     TableOf { name: "[host]", about: "The host as a whole.", keys: HOST },
     TableOf { name: "host.actions", about: "The host's budget.", keys: ACTIONS },
@@ -76,11 +76,23 @@ pub const TABLES: [TableOf; 16] = [
     TableOf { name: "check.NAME, kind tcp", about: "Connect, disconnect.", keys: TCP },
     TableOf { name: "check.NAME, kind http", about: "One HTTP/1.1 request.", keys: HTTP },
     TableOf {
+        name: "check.NAME, kind apache",
+        about: "A web server as Sun Cluster's monitors ask it: a HEAD request by HTTP/1.0, to \
+                which any reply is healthy; every address on every port.",
+        keys: APACHE,
+    },
+    TableOf {
         name: "check.NAME, kind process",
         about: "The service's process is there. Its end is noticed at once besides.",
         keys: PROCESS,
     },
     TableOf { name: "check.NAME, kind command", about: "A program's exit status.", keys: COMMAND },
+    TableOf {
+        name: "check.NAME, kind path",
+        about: "A path answers a stat, made by a child that is killed when its time is up: a dead \
+                mount is a failure and hangs nothing.",
+        keys: PATH,
+    },
     TableOf {
         name: "check.NAME, kind xfnts",
         about: "An X font server: connect within 95 % of the time, disconnect, then `fsinfo`.",
@@ -321,6 +333,10 @@ pub(super) const HTTP: &[Key] = &[
     key("cap", "size, 1KiB to 16MiB", "\"64KiB\"", "at most so much of an answer is read"),
 ];
 
+/// Keys of `apache` checks.
+pub(super) const APACHE: &[Key] =
+    &[key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for")];
+
 /// Keys of `command` checks.
 pub(super) const COMMAND: &[Key] = &[
     key("command", "command", "", "the program and its arguments; makes `kind` needless"),
@@ -332,6 +348,13 @@ pub(super) const COMMAND: &[Key] = &[
         "what its exit status means",
     ),
     key("missing", "1 to 100", "cannot be measured", "what it weighs if the program is not there"),
+];
+
+/// Keys of `path` checks.
+pub(super) const PATH: &[Key] = &[
+    key("path", "absolute path", "the URL's", "which; as in path:///srv/data"),
+    key("age", "duration", "any", "it was changed at most so long ago"),
+    key("free", "share, 1% to 100%", "any", "at least so much of its file system is free"),
 ];
 
 /// Keys of `xfnts` checks.
@@ -346,7 +369,9 @@ pub(super) fn of_kind(kind: &str) -> &'static [Key] {
     match kind {
         "tcp" => TCP,
         "http" => HTTP,
+        "apache" => APACHE,
         "command" => COMMAND,
+        "path" => PATH,
         "xfnts" => XFNTS,
         _ => talk::of_kind(kind).unwrap_or(PROCESS),
     }
@@ -359,9 +384,9 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 17] = [
-    "tcp", "http", "command", "process", "xfnts", "smtp", "pop3", "imap", "ftp", "nntp", "telnet",
-    "ldap", "redis", "mqtt", "postgres", "dns", "udp",
+pub const KINDS: [&str; 19] = [
+    "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
+    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "udp",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.

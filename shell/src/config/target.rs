@@ -78,7 +78,11 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
         "process" => {
             return Err(BadTarget::new("a process has no address", "write \"process\" alone"));
         }
-        "http" => check_path(path)?,
+        "path" if authority.is_empty() && path.starts_with('/') => {
+            return Ok(Target { kind, address: None, authority: "", user: "", path });
+        }
+        "path" => return Err(BadTarget::new("a path is of this host", "path:///srv/data")),
+        "http" | "apache" => check_path(path)?,
         _ if path.is_empty() => {}
         _ if talk::path_means(kind).is_some() => plain_path(kind, path)?,
         _ => {
@@ -109,7 +113,7 @@ fn plain_path(kind: &'static str, path: &str) -> Result<(), BadTarget> {
 
 /// `a tcp`, `an http`.
 pub(super) fn a(kind: &str) -> String {
-    let spelled = ["http", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt"];
+    let spelled = ["http", "apache", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt"];
     let n = if spelled.contains(&kind) { "n" } else { "" };
     format!("a{n} {kind}")
 }
@@ -209,7 +213,7 @@ pub(super) fn port(text: &str) -> Result<u16, BadTarget> {
 /// The port of `kind` where none is written.
 pub(super) fn usual_port(kind: &str) -> Option<u16> {
     match kind {
-        "http" => Some(80),
+        "http" | "apache" => Some(80),
         "xfnts" => Some(7100),
         _ => talk::usual_port(kind),
     }

@@ -160,7 +160,7 @@ impl Daemon {
         let said =
             state.is_some_and(|state| matches!(state.result, Some(ProbeResult::CannotMeasure(_))));
         if !said {
-            self.tell_no_address(id.service as usize);
+            self.tell_no_address(id.service as usize, id.check);
         }
         self.take(Answer {
             id,
@@ -188,12 +188,12 @@ impl Daemon {
         let (service, now) = (service as usize, self.now);
         let Some(watch) = self.watches.get_mut(service) else { return };
         let current = watch.cycle == cycle && self.rounds.contains_key(&service);
-        let Some(state) = watch.checks.get_mut(usize::from(check)).filter(|_| current) else {
-            return;
-        };
-        if state.pending == 0 {
+        let state = watch.checks.get(usize::from(check)).filter(|_| current);
+        if state.is_none_or(|state| state.pending == 0) {
             return;
         }
+        self.tell_target(answer.id, answer.result);
+        let Some(state) = self.watches[service].checks.get_mut(usize::from(check)) else { return };
         state.take(answer.result);
         state.ms = answer.elapsed_ms.max(if state.pending > 0 { state.ms } else { 0 });
         state.shown = answer.shown;

@@ -11,6 +11,7 @@ use giveover_core::time::Instant;
 use super::Daemon;
 use super::feed::Before;
 use super::watch::{Incident, Mark, Starter};
+use crate::check::ProbeId;
 use crate::check::resolve::NameNotice;
 use crate::config::plan::{GoesTo, Kind, Run};
 use crate::journal::{Health, Note};
@@ -504,8 +505,39 @@ impl Daemon {
         self.say(service, message::Event::Probing, legacy::probing(port));
     }
 
-    pub(super) fn tell_no_address(&mut self, service: usize) {
-        self.say(service, message::Event::NoAddress, legacy::NO_ADDRESS.to_owned());
+    pub(super) fn tell_no_address(&mut self, service: usize, place: u8) {
+        let check = &self.plan.services[service].checks[usize::from(place)];
+        let (event, text) = match &check.kind {
+            Kind::Http(plan) if plan.by_document => {
+                (message::Event::NoNetworkResources, legacy::NO_NETWORK_RESOURCES)
+            }
+            _ => (message::Event::NoAddress, legacy::NO_ADDRESS),
+        };
+        self.say(service, event, text.to_owned());
+    }
+
+    /// The source documents' lines about one address and port of a web server.
+    pub(super) fn tell_target(&mut self, id: ProbeId, result: ProbeResult) {
+        let service = id.service as usize;
+        let check = &self.plan.services[service].checks[usize::from(id.check)];
+        let (Kind::Http(plan), ProbeResult::Failed(_, cause)) = (&check.kind, result) else {
+            return;
+        };
+        let target = check.targets.get(usize::from(id.target)).filter(|_| plan.by_document);
+        let Some(target) = target else { return };
+        let (host, port) = (target.host.to_string(), target.port);
+        let (event, text) = match cause.phase {
+            Phase::Connect | Phase::Resolve => {
+                let text = legacy::server_connect_failed(&host, port);
+                (message::Event::ServerConnectFailed, text)
+            }
+            _ => {
+                let error = cause::seen(cause, asked(check, ""));
+                let text = legacy::communication_failed(&host, port, &error);
+                (message::Event::CommunicationFailed, text)
+            }
+        };
+        self.say(service, event, text);
     }
 
     pub(super) fn tell_stop_failed(&mut self, service: usize, cause: Cause) {

@@ -270,4 +270,13 @@ catalogue! {
     CheckingServer "checking_server" Debug 0x4994705134d54e55bd319dc8d9136a95 debug High legacy true;
     /// The source documents' error for a check command that failed: half a failure.
     CheckCommandFailed "check_command_failed" Error 0x3505cc3fa44341298858cb557d767527 legacy true;
+    /// The source documents' error for a web server without addresses or ports: it cannot be
+    /// measured until it has some.
+    NoNetworkResources "no_network_resources" Error 0xa64614288eb04507ad0e8cda3f3df0ca legacy true;
+    /// The source documents' error for a web server that takes no connection on one of its
+    /// addresses and ports: a complete failure.
+    ServerConnectFailed "server_connect_failed" Error 0xee8637b1f8da4b27af87648f9ef2f5a6 legacy true;
+    /// The source documents' error for a web server to which nothing could be sent (a complete
+    /// failure), or whose reply could not be read (half of one).
+    CommunicationFailed "communication_failed" Error 0x966e8b5e5eac48edbcbdc79a375afada legacy true;
 }

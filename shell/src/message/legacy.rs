@@ -62,6 +62,21 @@ pub fn fsinfo_command(fsinfo: &str, host: &str, port: u16) -> String {
     format!("{fsinfo} -server {host}:{port} > /dev/null")
 }
 
+/// ERR, of the web servers' monitors: there is nothing to probe.
+pub const NO_NETWORK_RESOURCES: &str = "No network resources found for resource.";
+
+/// ERR, of the web servers' monitors, when the connection failed.
+#[must_use]
+pub fn server_connect_failed(host: &str, port: u16) -> String {
+    format!("Failed to connect to {host} port {port}")
+}
+
+/// ERR, of the web servers' monitors, when the request could not be sent or the reply not read.
+#[must_use]
+pub fn communication_failed(host: &str, port: u16, error: &str) -> String {
+    format!("Failed to communicate with server {host} port {port}: {error}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Debug, Event, Level};
@@ -123,6 +138,21 @@ mod tests {
                 String::from("No network address resource in resource group."),
             ),
             (String::from(PROBE_TIMED_OUT), String::from("Probe timed out.")),
+            (
+                String::from(NO_NETWORK_RESOURCES),
+                String::from("No network resources found for resource."),
+            ),
+            (
+                server_connect_failed("web", 80),
+                printf("Failed to connect to %s port %d", &["web", "80"]),
+            ),
+            (
+                communication_failed("web", 80, "Broken pipe"),
+                printf(
+                    "Failed to communicate with server %s port %d: %s",
+                    &["web", "80", "Broken pipe"],
+                ),
+            ),
         ];
         for (ours, theirs) in pairs {
             assert_eq!(ours, theirs);
@@ -140,6 +170,9 @@ mod tests {
             Event::DisconnectFailed,
             Event::ProbeTimedOut,
             Event::CheckCommandFailed,
+            Event::NoNetworkResources,
+            Event::ServerConnectFailed,
+            Event::CommunicationFailed,
         ] {
             assert_eq!(event.level(), Level::Error, "{event:?}");
         }

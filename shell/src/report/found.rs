@@ -171,6 +171,7 @@ mod tests {
     fn a_page_with_the_right_status_and_the_wrong_body_says_what_it_lacks() {
         let body: Box<[u8]> = b"all \x1b well".as_slice().into();
         let http = HttpPlan {
+            by_document: false,
             method: Method::Get,
             path: "/".into(),
             host: "localhost".into(),

@@ -3,6 +3,7 @@ use crate::check::testing::Random;
 
 fn plan(body: Option<&str>) -> HttpPlan {
     HttpPlan {
+        by_document: false,
         method: Method::Get,
         path: "/health".into(),
         host: "www.example.org".into(),

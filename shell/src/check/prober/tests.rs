@@ -175,6 +175,7 @@ fn dialogue(send: &str, expect: &str) -> Kind {
 
 fn page(body: Option<&str>) -> Kind {
     Kind::Http(Box::new(HttpPlan {
+        by_document: false,
         method: Method::Get,
         path: "/health".into(),
         host: "localhost".into(),

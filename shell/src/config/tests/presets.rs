@@ -33,8 +33,11 @@ fn every_preset_can_be_pasted_where_it_is_used() {
 fn a_preset_is_without_warnings_once_it_knows_whom_to_watch() {
     for run in ["unit = \"s.service\"", "start = [\"/bin/s\"]"] {
         for (name, _) in list() {
-            let address =
-                if ["xfnts", "named"].contains(&name) { "address = \"127.0.0.1\"\n" } else { "" };
+            let address = if ["apache", "xfnts", "named"].contains(&name) {
+                "address = \"127.0.0.1\"\n"
+            } else {
+                ""
+            };
             let text = format!(
                 "[giveover]\ncommand = [\"/bin/x\"]\n\
                  [service.s]\npreset = \"{name}\"\n{run}\n{address}"

@@ -23,7 +23,7 @@ check.k = "ready"
         r#"
 giveover.toml:3:11: error: check.a: `127.0.0.1:80` does not say what kind of check it is
   3 | check.a = "127.0.0.1:80"
-    |           ^^^^^^^^^^^^^^ KIND://HOST:PORT; kinds are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
+    |           ^^^^^^^^^^^^^^ KIND://HOST:PORT; kinds are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
 giveover.toml:4:11: error: check.b: no kind of check is called `htp`
   4 | check.b = "htp://127.0.0.1"
     |           ^^^^^^^^^^^^^^^^^ did you mean `http`?
@@ -53,7 +53,7 @@ giveover.toml:12:11: error: check.j: `$NODE` stands for members of groups and po
      |           ^^^^^^^^^^^^^^^ these are not in this version: write the host
 giveover.toml:13:11: error: check.k: no kind of check is called `ready`
   13 | check.k = "ready"
-     |           ^^^^^^^ kinds are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
+     |           ^^^^^^^ kinds are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
 11 errors
 "#,
     );
@@ -69,26 +69,26 @@ check.a = "https://www.example.org/"
 check.b = "ping://10.0.0.1"
 check.c = { kind = "agent", address = "h:6379" }
 check.d = { url = "listener://giveover@/postgres", every = "5sec" }
-check.e = "path:///var/lib"
+check.e = "log:///var/lib/"
 "#,
         r#"
-giveover.toml:3:11: error: check.a: `https` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
+giveover.toml:3:11: error: check.a: `https` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   3 | check.a = "https://www.example.org/"
     |           ^^^^^^^^^^^^^^^^^^^^^^^^^^ without TLS: a command such as curl asks for you
-giveover.toml:4:11: error: check.b: `ping` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
+giveover.toml:4:11: error: check.b: `ping` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   4 | check.b = "ping://10.0.0.1"
     |           ^^^^^^^^^^^^^^^^^ a command can ask it
-giveover.toml:5:20: error: kind: `agent` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
+giveover.toml:5:20: error: kind: `agent` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   5 | check.c = { kind = "agent", address = "h:6379" }
     |                    ^^^^^^^ a command can ask it
-giveover.toml:6:19: error: url: `listener` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
+giveover.toml:6:19: error: url: `listener` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   6 | check.d = { url = "listener://giveover@/postgres", every = "5sec" }
     |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a command can look at it
 giveover.toml:6:60: error: every: `sec` is no unit here; ms, s, m, h and d are
   6 | check.d = { url = "listener://giveover@/postgres", every = "5sec" }
     |                                                            ^^^^^^
-giveover.toml:7:11: error: check.e: `path` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
-  7 | check.e = "path:///var/lib"
+giveover.toml:7:11: error: check.e: `log` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
+  7 | check.e = "log:///var/lib/"
     |           ^^^^^^^^^^^^^^^^^ a command can look at it
 6 errors
 "#,
@@ -415,6 +415,43 @@ giveover.toml:17:68: error: weights: a udp check has no phase `read`
   17 | check.o = { url = "udp://h:1", send = "", expect = "", weights = { read = 50 } }
      |                                                                    ^^^^ its phases are resolve, connect, send and answer
 21 errors
+"#,
+    );
+}
+
+#[test]
+fn a_path_is_of_this_host_and_said_once() {
+    check(
+        r#"
+[service.s]
+check.a = "path"
+check.b = "path://h/x"
+check.c = { url = "path:///x", path = "/y" }
+check.d = { kind = "path", path = "x", address = "h", age = 5, free = "0%" }
+"#,
+        r#"
+giveover.toml:2:11: error: check.a: which path is not said
+  2 | check.a = "path"
+    |           ^^^^^^ path = "/srv/data"
+giveover.toml:3:11: error: check.b: a path is of this host
+  3 | check.b = "path://h/x"
+    |           ^^^^^^^^^^^^ path:///srv/data
+giveover.toml:4:32: error: path: the URL has one already
+  4 | check.c = { url = "path:///x", path = "/y" }
+    |                                ^^^^ leave one of them out
+giveover.toml:5:35: error: path: must be an absolute path
+  5 | check.d = { kind = "path", path = "x", address = "h", age = 5, free = "0%" }
+    |                                   ^^^
+giveover.toml:5:40: error: `address` means nothing to a path check
+  5 | check.d = { kind = "path", path = "x", address = "h", age = 5, free = "0%" }
+    |                                        ^^^^^^^ a path is of this host
+giveover.toml:5:61: error: age: a duration needs a unit: "5s"
+  5 | check.d = { kind = "path", path = "x", address = "h", age = 5, free = "0%" }
+    |                                                             ^
+giveover.toml:5:71: error: free: must not be zero
+  5 | check.d = { kind = "path", path = "x", address = "h", age = 5, free = "0%" }
+    |                                                                       ^^^^
+7 errors
 "#,
     );
 }

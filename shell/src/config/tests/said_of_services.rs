@@ -334,7 +334,7 @@ giveover.toml:3:10: error: preset: none is called `xfnt`
     |          ^^^^^^ did you mean `xfnts`?
 giveover.toml:6:10: error: preset: none is called `../etc/passwd`
   6 | preset = "../etc/passwd"
-    |          ^^^^^^^^^^^^^^^ there are bind, dovecot, inn2, mosquitto, named, nginx, postfix, redis, slapd, vsftpd and xfnts
+    |          ^^^^^^^^^^^^^^^ there are apache, bind, dovecot, inn2, mosquitto, named, nginx, postfix, redis, slapd, vsftpd and xfnts
 giveover.toml:9:10: error: preset: a text in quotes is wanted, this is a number
   9 | preset = 3
     |          ^
@@ -353,7 +353,7 @@ trusted = ["ping://10.0.0.254", "tcp://10.0.0.53", "process", "tcp://10.0.0.53:5
 command = ["deploy", "@ops", "@", "a b"]
 "#,
         r#"
-giveover.toml:2:12: error: trusted: `ping` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
+giveover.toml:2:12: error: trusted: `ping` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns and udp
   2 | trusted = ["ping://10.0.0.254", "tcp://10.0.0.53", "process", "tcp://10.0.0.53:53"]
     |            ^^^^^^^^^^^^^^^^^^^ a command can ask it
 giveover.toml:2:33: error: trusted: the port is missing
