@@ -3,6 +3,7 @@
 mod banner;
 mod ber;
 pub(super) mod dns;
+mod hello;
 mod imap;
 mod ldap;
 mod line;
@@ -15,6 +16,8 @@ mod talk;
 mod telnet;
 #[cfg(test)]
 mod tests;
+
+use giveover_core::failure::Phase;
 
 use self::talk::TalkDialogue;
 use super::http::{self, HttpDialogue};
@@ -80,6 +83,15 @@ impl Dialogue {
                 buffer
             }
             _ => request(kind, buffer),
+        }
+    }
+
+    /// The phase that a failure to send or to read belongs to, where it is none of these.
+    #[must_use]
+    pub const fn phase(&self) -> Option<Phase> {
+        match self {
+            Self::Talk(dialogue) => dialogue.phase(),
+            _ => None,
         }
     }
 

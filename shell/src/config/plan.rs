@@ -406,6 +406,10 @@ pub struct Weights {
     pub resolve: Option<Weight>,
     /// Connecting.
     pub connect: Weight,
+    /// The TLS handshake.
+    pub tls: Weight,
+    /// A certificate that ends sooner than is wanted; unset: the least there is.
+    pub expiry: Option<Weight>,
     /// Sending.
     pub send: Weight,
     /// Reading: late or cut.
@@ -423,6 +427,8 @@ impl Weights {
     pub const DEFAULT: Self = Self {
         resolve: None,
         connect: Weight::COMPLETE,
+        tls: Weight::COMPLETE,
+        expiry: None,
         send: Weight::COMPLETE,
         read: Weight::HALF,
         answer: Weight::HALF,

@@ -170,7 +170,8 @@ impl Prober {
                     return self.await_more(turn, key, Interest::READABLE | Interest::WRITABLE);
                 }
                 Err(errno) => {
-                    let phase = if has_heard { Phase::Read } else { Phase::Send };
+                    let usual = if has_heard { Phase::Read } else { Phase::Send };
+                    let phase = dialogue.phase().unwrap_or(usual);
                     return self.finish(turn, key, Outcome::failed(phase, errno), Close::Reset);
                 }
             }
