@@ -62,7 +62,7 @@ impl Cause {
 /// How far a probe got before it failed, or which event took its place.
 ///
 /// `code` beside it means: an errno for `Resolve` to `Close` (ETIMEDOUT for a deadline that
-/// passed; for `Tls` also, from 0x1000 on, what the shell lists), the protocol's own status for `Answer` (404 for HTTP; where a
+/// passed), the protocol's own status for `Answer` (404 for HTTP; where a
 /// protocol answers with words, the word's place in a list), the exit status or
 /// [`Cause::SIGNAL`] plus the signal for `Exit`, `Died`, `Start` and `Stop` (there also
 /// [`Cause::TIMED_OUT`], [`Cause::UNKNOWN`] and [`Cause::ERRNO`] plus an errno), the reporter's

@@ -6,7 +6,6 @@ pub mod faults;
 pub mod probing;
 pub mod server;
 pub mod servers;
-pub mod tls;
 pub mod vm;
 
 use std::ffi::OsStr;

@@ -33,14 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 29] = [
-    Package {
-        name: "openssl",
-        brings: "openssl",
-        unit: None,
-        needed: For::RealServers,
-        why: "certificates of our own, and servers of TLS that can be told to refuse",
-    },
+const PACKAGES: [Package; 28] = [
     Package {
         name: "strace",
         brings: "strace",

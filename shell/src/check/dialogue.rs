@@ -3,7 +3,6 @@
 mod banner;
 mod ber;
 pub(super) mod dns;
-mod hello;
 mod imap;
 mod ldap;
 mod line;
@@ -16,8 +15,6 @@ mod talk;
 mod telnet;
 #[cfg(test)]
 mod tests;
-
-use giveover_core::failure::Phase;
 
 use self::talk::TalkDialogue;
 use super::http::{self, HttpDialogue};
@@ -83,15 +80,6 @@ impl Dialogue {
                 buffer
             }
             _ => request(kind, buffer),
-        }
-    }
-
-    /// The phase that a failure to send or to read belongs to, where it is none of these.
-    #[must_use]
-    pub const fn phase(&self) -> Option<Phase> {
-        match self {
-            Self::Talk(dialogue) => dialogue.phase(),
-            _ => None,
         }
     }
 

@@ -5,7 +5,6 @@ use giveover_core::weight::Weight;
 use rustix::io::Errno;
 
 use crate::config::plan::Weights;
-use crate::message::tls;
 
 /// How a probe ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,11 +75,6 @@ impl Outcome {
         Self::failed(Phase::Read, Errno::NODATA)
     }
 
-    /// The handshake failed, as [`crate::message::tls`] has it.
-    pub(crate) const fn tls(code: u16) -> Self {
-        Self::Failed { phase: Phase::Tls, code }
-    }
-
     /// A complete answer, but not the right one; `code` is the protocol's status, zero if the
     /// answer made no sense.
     pub(crate) const fn wrong(code: u16) -> Self {
@@ -98,7 +92,7 @@ impl Outcome {
             }
             Self::Failed { phase, code } => {
                 let cause = Cause::of_check(check, phase, code);
-                match weight(weights, phase, code) {
+                match weight(weights, phase) {
                     Some(weight) => ProbeResult::Failed(weight, cause),
                     None => ProbeResult::CannotMeasure(cause),
                 }
@@ -117,19 +111,18 @@ impl Outcome {
 }
 
 /// What a failure in `phase` weighs; `None`: it cannot be measured.
-fn weight(weights: &Weights, phase: Phase, code: u16) -> Option<Weight> {
+fn weight(weights: &Weights, phase: Phase) -> Option<Weight> {
     match phase {
         Phase::Resolve => weights.resolve,
-        Phase::Tls if tls::is_expiry(code) => Some(weights.expiry.unwrap_or(Weight::LEAST)),
-        Phase::Tls => Some(weights.tls),
         Phase::Send => Some(weights.send),
         Phase::Read => Some(weights.read),
         Phase::Answer => Some(weights.answer),
         Phase::Close => Some(weights.close),
         Phase::Exit => Some(weights.exit),
-        // Silence where there is no connection is as bad as none. The rest never comes from a
-        // check.
+        // A handshake is a part of connecting, and silence where there is no connection is as
+        // bad as none. The rest never comes from a check.
         Phase::Connect
+        | Phase::Tls
         | Phase::Silence
         | Phase::Died
         | Phase::Start

@@ -252,7 +252,6 @@ const fn phases(kind: &str) -> &'static [&'static str] {
         b"command" | b"path" => &["exit"],
         b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
         b"process" => &[],
-        b"tls" => &["resolve", "connect", "tls"],
         b"udp" => &["resolve", "connect", "send", "answer"],
         _ => &["resolve", "connect", "send", "read", "answer"],
     }
@@ -266,7 +265,7 @@ pub(super) fn weights(kind: &str, reader: &Reader<'_>, out: &mut Findings) -> We
         weights.exit = Weight::HALF;
     }
     if let Some(weight) = reader.read("weight", values::weight, out) {
-        let all = ["connect", "tls", "send", "read", "answer", "close", "exit"];
+        let all = ["connect", "send", "read", "answer", "close", "exit"];
         all.iter().for_each(|phase| set(&mut weights, phase, weight));
     }
     if kind == "process" {
@@ -293,7 +292,6 @@ fn set(weights: &mut Weights, phase: &str, weight: Weight) {
     match phase {
         "resolve" => weights.resolve = Some(weight),
         "connect" => weights.connect = weight,
-        "tls" => weights.tls = weight,
         "send" => weights.send = weight,
         "read" => weights.read = weight,
         "answer" => weights.answer = weight,

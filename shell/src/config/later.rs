@@ -30,7 +30,7 @@ pub(super) fn kind(word: &str) -> Option<&'static str> {
 
 const KINDS: [(&[&str], &str); 4] = [
     (
-        &["https", "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops"],
+        &["https", "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls"],
         "without TLS: a command such as curl asks for you",
     ),
     (&["iplanet"], "`http` with method = \"HEAD\" asks it"),

@@ -406,10 +406,6 @@ pub struct Weights {
     pub resolve: Option<Weight>,
     /// Connecting.
     pub connect: Weight,
-    /// The TLS handshake.
-    pub tls: Weight,
-    /// A certificate that ends sooner than is wanted; unset: the least there is.
-    pub expiry: Option<Weight>,
     /// Sending.
     pub send: Weight,
     /// Reading: late or cut.
@@ -427,8 +423,6 @@ impl Weights {
     pub const DEFAULT: Self = Self {
         resolve: None,
         connect: Weight::COMPLETE,
-        tls: Weight::COMPLETE,
-        expiry: None,
         send: Weight::COMPLETE,
         read: Weight::HALF,
         answer: Weight::HALF,

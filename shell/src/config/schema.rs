@@ -310,7 +310,7 @@ pub(super) const CHECK: &[Key] = &[
     key(
         "weights",
         "table of phases",
-        "{ connect = 100, tls = 100, send = 100, exit = 100, read = 50, answer = 50, close = 50 }",
+        "{ connect = 100, send = 100, exit = 100, read = 50, answer = 50, close = 50 }",
         "what a failure weighs by the phase it happens in; `resolve` cannot be measured unless \
          it is given a weight",
     ),
@@ -384,9 +384,9 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 20] = [
+pub const KINDS: [&str; 19] = [
     "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
-    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "udp", "tls",
+    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "udp",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.

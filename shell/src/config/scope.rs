@@ -8,8 +8,6 @@ use super::plan::{
     CheckPlan, Combine, ExitMeaning, ExitTable, GoesTo, Host, Kind, Run, ServicePlan,
 };
 
-use super::talk::Talk;
-
 impl CheckPlan {
     /// The phases this check can fail in and what each weighs. A command that names its own
     /// weights can name the least.
@@ -29,9 +27,6 @@ impl CheckPlan {
                     emits.extend([(Phase::Read, weights.read), (Phase::Answer, weights.answer)]);
                 }
                 emits.push((Phase::Close, weights.close));
-            }
-            Kind::Talk(talk) if matches!(**talk, Talk::Tls { .. }) => {
-                emits.extend([(Phase::Connect, weights.connect), (Phase::Tls, weights.tls)])
             }
             Kind::Http(_) | Kind::Talk(_) => emits.extend([
                 (Phase::Connect, weights.connect),

@@ -291,6 +291,7 @@ mod tests {
         assert_eq!((base.authority, base.path), ("h", "/dc=example,dc=org"));
         assert_eq!(parse("process").expect("a target").address, None);
         for text in [
+            "https://h/",
             "ftps://h",
             "ftp://u@h",
             "postgres://u:secret@h",

@@ -4,12 +4,8 @@
 //! depend on how the stream was cut into reads, and nothing is allocated. What comes after a
 //! verdict is not looked at; a stream without one ends at the cap.
 
-use giveover_core::failure::Phase;
-use rustix::io::Errno;
-
 use super::banner::Banner;
 use super::dns::Dns;
-use super::hello::Hello;
 use super::imap::Imap;
 use super::ldap::Ldap;
 use super::mqtt::Mqtt;
@@ -55,7 +51,6 @@ enum With {
     Postgres(Postgres),
     Ldap(Ldap),
     Dns(Dns),
-    Hello(Hello),
 }
 
 impl TalkDialogue {
@@ -72,7 +67,6 @@ impl TalkDialogue {
             Talk::Postgres(_) => With::Postgres(Postgres::default()),
             Talk::Ldap { .. } => With::Ldap(Ldap::default()),
             Talk::Dns(plan) if plan.tcp => With::Dns(Dns::default()),
-            Talk::Tls { .. } => With::Hello(Hello::default()),
             Talk::Dns(_) | Talk::Udp { .. } => return None,
         };
         Some(Self { read: 0, with })
@@ -88,7 +82,6 @@ impl TalkDialogue {
             (With::Mqtt(_), Talk::Mqtt { client, .. }) => super::mqtt::connect(client, out),
             (With::Postgres(postgres), Talk::Postgres(plan)) => postgres.words(plan, out),
             (With::Ldap(ldap), Talk::Ldap { base, .. }) => ldap.words(base.as_deref(), out),
-            (With::Hello(_), Talk::Tls { name }) => Hello::words(name.as_deref(), out),
             (With::Dns(_), Talk::Dns(plan)) => Dns::words(plan, out),
             _ => {}
         }
@@ -119,17 +112,7 @@ impl TalkDialogue {
     pub fn on_close(&self) -> Outcome {
         match &self.with {
             With::Telnet(telnet) if telnet.wrote() => Outcome::wrong(0),
-            With::Hello(_) => Outcome::failed(Phase::Tls, Errno::NODATA),
             _ => Outcome::cut(),
-        }
-    }
-
-    /// The phase of its failures on the way, where that is neither sending nor reading.
-    #[must_use]
-    pub const fn phase(&self) -> Option<Phase> {
-        match self.with {
-            With::Hello(_) => Some(Phase::Tls),
-            _ => None,
         }
     }
 
@@ -153,7 +136,6 @@ impl With {
             (Self::Ldap(ldap), Talk::Ldap { base, expect }) => {
                 ldap.byte(base.is_some(), expect, byte)
             }
-            (Self::Hello(hello), Talk::Tls { .. }) => hello.byte(byte),
             (Self::Dns(dns), Talk::Dns(plan)) => dns.byte(plan, byte),
             _ => return None,
         })

@@ -1,8 +1,5 @@
 //! Every dialogue against the same faults: cut anywhere, truncated anywhere, garbage, endless.
 
-use giveover_core::failure::Phase;
-use rustix::io::Errno;
-
 use super::talk::TalkDialogue;
 use crate::check::outcome::{Outcome, Step};
 use crate::check::testing::Random;
@@ -60,10 +57,6 @@ fn nntp() -> Talk {
     banner(Greets::Nntp, &[(200, 201)], None)
 }
 
-fn tls() -> Talk {
-    Talk::Tls { name: None }
-}
-
 fn imap() -> Talk {
     Talk::Imap { preauth: false }
 }
@@ -102,19 +95,6 @@ fn dns() -> Talk {
 }
 
 const OK: Outcome = Outcome::Healthy { shown: 0 };
-/// What is not of `talk`'s protocol.
-fn no(talk: &Talk) -> Outcome {
-    if matches!(talk, Talk::Tls { .. }) { Outcome::tls(0) } else { NONSENSE }
-}
-
-/// What ends too early.
-fn cut(talk: &Talk) -> Outcome {
-    match talk {
-        Talk::Tls { .. } => Outcome::failed(Phase::Tls, Errno::NODATA),
-        _ => Outcome::cut(),
-    }
-}
-
 const NONSENSE: Outcome = Outcome::wrong(0);
 
 const fn shown(code: u16) -> Outcome {
@@ -215,9 +195,6 @@ fn complete() -> Vec<(Talk, Vec<u8>, Outcome)> {
     add(dns(), &answer(b"\x85\x83", b"\x01A\x02bC\0\0\x01\0\x01", b""), shown(3));
     add(dns(), &answer(b"\x81\x82", question, b""), Outcome::wrong(2));
     add(dns(), &answer(b"\x81\x85", b"", b""), Outcome::wrong(5));
-    add(tls(), b"\x16\x03\x03\0\x7a\x02\0\0\x76\x03\x03", OK);
-    let refused = Outcome::tls(crate::message::tls::alert(40));
-    add(tls(), b"\x15\x03\x01\0\x02\x02\x28", refused);
     add(postgres(), &[WELCOME, ANSWER].concat(), OK);
     add(postgres(), b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0", OK);
     add(postgres(), b"N\0\0\0\x06x\0R\0\0\0\x08\0\0\0\x03", OK);
@@ -264,7 +241,7 @@ fn nonsense() -> Vec<(Talk, Vec<u8>)> {
     all
 }
 
-fn every_kind() -> [Talk; 14] {
+fn every_kind() -> [Talk; 13] {
     [
         smtp(),
         ehlo(),
@@ -279,16 +256,12 @@ fn every_kind() -> [Talk; 14] {
         search(),
         postgres(),
         dns(),
-        tls(),
     ]
 }
 
 #[test]
 fn the_verdict_does_not_depend_on_the_cuts() {
-    let nonsense = nonsense().into_iter().map(|(talk, bytes)| {
-        let expected = no(&talk);
-        (talk, bytes, expected)
-    });
+    let nonsense = nonsense().into_iter().map(|(talk, bytes)| (talk, bytes, NONSENSE));
     for (talk, bytes, expected) in complete().into_iter().chain(nonsense) {
         let mut more = bytes.clone();
         more.extend(b"\r\n+rest \xff\xfd");
@@ -307,7 +280,7 @@ fn an_answer_that_ends_too_early_is_cut_short_wherever_it_ends() {
     for (talk, bytes, _) in complete() {
         for length in 0..bytes.len() {
             let wrote = talk == Talk::Telnet && bytes[..length].starts_with(b"h");
-            let expected = if wrote { NONSENSE } else { cut(&talk) };
+            let expected = if wrote { NONSENSE } else { Outcome::cut() };
             assert_eq!(verdict(&talk, &bytes[..length]), expected, "{talk:?}: {bytes:?} {length}");
         }
     }
@@ -320,7 +293,7 @@ fn an_endless_answer_ends_at_the_cap() {
             [&b"220-more\r\n"[..], b"* OK", b"+OK", b"+PONG", b"x", b"\xff\xfb\x01", b"\0"]
         {
             let stream = endless.repeat(70_000 / endless.len() + 1);
-            assert_eq!(verdict(&talk, &stream), no(&talk), "{talk:?}: {endless:?}");
+            assert_eq!(verdict(&talk, &stream), NONSENSE, "{talk:?}: {endless:?}");
         }
     }
     let entries = b"\x30\x0f\x02\x01\x02\x64\x0a\x04\x06dc=com\x30\x00".repeat(5_000);

@@ -170,8 +170,7 @@ impl Prober {
                     return self.await_more(turn, key, Interest::READABLE | Interest::WRITABLE);
                 }
                 Err(errno) => {
-                    let usual = if has_heard { Phase::Read } else { Phase::Send };
-                    let phase = dialogue.phase().unwrap_or(usual);
+                    let phase = if has_heard { Phase::Read } else { Phase::Send };
                     return self.finish(turn, key, Outcome::failed(phase, errno), Close::Reset);
                 }
             }

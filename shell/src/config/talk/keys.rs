@@ -3,7 +3,7 @@
 use super::super::schema::{Key, TableOf, key};
 
 /// The tables of these kinds.
-pub(in crate::config) const TABLES: [TableOf; 13] = [
+pub(in crate::config) const TABLES: [TableOf; 12] = [
     TableOf {
         name: "check.NAME, kind smtp",
         about: "A mail server (port 25): its greeting is waited for, 220 is healthy; then QUIT, so \
@@ -80,14 +80,6 @@ pub(in crate::config) const TABLES: [TableOf; 13] = [
                 less `timeout` these are taken for health.",
         keys: UDP,
     },
-    TableOf {
-        name: "check.NAME, kind tls",
-        about: "A server that speaks TLS 1.2 or 1.3 (port 443), whatever it speaks inside: one \
-                ClientHello, answered by a ServerHello or not. An alert is a failure. Nothing is \
-                decrypted and no certificate looked at, so it is cheap; the server may note a \
-                handshake that came to nothing.",
-        keys: TLS,
-    },
 ];
 
 /// The keys of `kind`, if it is one of these.
@@ -104,7 +96,6 @@ pub(in crate::config) fn of_kind(kind: &str) -> Option<&'static [Key]> {
         "postgres" => POSTGRES,
         "dns" => DNS,
         "udp" => UDP,
-        "tls" => TLS,
         _ => return None,
     })
 }
@@ -165,10 +156,3 @@ const UDP: &[Key] = &[
     key("send", "text", "one byte, zero", "what the datagram holds"),
     key("expect", "text", "", "must appear in an answer, which is then waited for"),
 ];
-
-const TLS: &[Key] = &[key(
-    "server_name",
-    "name of a host",
-    "the URL's host, if it is a name",
-    "the name the server is asked by (SNI)",
-)];

@@ -50,11 +50,6 @@ pub enum Talk {
     },
     /// A query.
     Dns(DnsPlan),
-    /// A ClientHello, to be answered by a ServerHello.
-    Tls {
-        /// The name the server is asked by, if it has one.
-        name: Option<Box<str>>,
-    },
     /// A datagram, which nothing needs to answer.
     Udp {
         /// What it holds.
@@ -112,9 +107,9 @@ pub struct DnsPlan {
 
 impl Talk {
     /// The words of these kinds, as in `kind = "smtp"`.
-    pub const KINDS: [&'static str; 13] = [
+    pub const KINDS: [&'static str; 12] = [
         "smtp", "pop3", "imap", "ftp", "nntp", "telnet", "ldap", "redis", "mqtt", "postgres",
-        "dns", "udp", "tls",
+        "dns", "udp",
     ];
 
     /// The kind's word.
@@ -133,7 +128,6 @@ impl Talk {
             Self::Ldap { .. } => "ldap",
             Self::Dns(_) => "dns",
             Self::Udp { .. } => "udp",
-            Self::Tls { .. } => "tls",
         }
     }
 
@@ -159,7 +153,7 @@ impl Talk {
     #[must_use]
     pub fn code_words(&self, code: u16) -> &'static str {
         match self {
-            Self::Banner(_) | Self::Telnet | Self::Udp { .. } | Self::Tls { .. } => "",
+            Self::Banner(_) | Self::Telnet | Self::Udp { .. } => "",
             Self::Pop3 => codes::named(&codes::POP3, code),
             Self::Imap { .. } => codes::named(&codes::IMAP, code),
             Self::Redis { .. } => codes::named(&codes::REDIS, code),
@@ -182,7 +176,6 @@ pub(super) fn usual_port(kind: &str) -> Option<u16> {
         "nntp" => 119,
         "imap" => 143,
         "ldap" => 389,
-        "tls" => 443,
         "mqtt" => 1883,
         "postgres" => 5432,
         "redis" => 6379,

@@ -1,10 +1,9 @@
 //! From the keys of these kinds to what is asked.
 
 use super::super::kind::{bytes, statuses};
-use super::super::plan::Host;
 use super::super::reader::Reader;
 use super::super::report::Findings;
-use super::super::target::{Target as Url, bare_host};
+use super::super::target::Target as Url;
 use super::super::tree::Node;
 use super::super::{values, words};
 use super::{BannerPlan, Codes, DnsPlan, Greets, PostgresPlan, Talk, codes};
@@ -41,7 +40,6 @@ pub(in crate::config) fn read(
         }
         "postgres" => Talk::Postgres(postgres(url, reader, out)?),
         "dns" => Talk::Dns(dns(url, reader, out)?),
-        "tls" => Talk::Tls { name: server_name(url, reader, out)? },
         _ => {
             let given = |key: &str, out: &mut Findings| {
                 reader.entry(key).map(|entry| bytes(key, &entry.node, out))
@@ -244,28 +242,4 @@ fn not_empty<T>(key: &str, list: Vec<T>, node: &Node, out: &mut Findings) -> Opt
         return None;
     }
     Some(list)
-}
-
-/// The name a server is asked by: `server_name`, or the URL's host. An address is none.
-pub(in crate::config) fn server_name(
-    url: Option<&Url<'_>>,
-    reader: &Reader<'_>,
-    out: &mut Findings,
-) -> Option<Option<Box<str>>> {
-    let Some(entry) = reader.entry("server_name") else {
-        let host = url.and_then(|url| url.address.as_ref()).map(|address| &address.host);
-        return Some(match host {
-            Some(Host::Name(name)) => Some(name.trim_end_matches('.').into()),
-            _ => None,
-        });
-    };
-    let text = values::text("server_name", &entry.node, out)?;
-    match bare_host(text) {
-        Ok(Host::Name(name)) => Some(Some(name.trim_end_matches('.').into())),
-        _ => {
-            let message = format!("server_name: `{text}` is no name of a host");
-            out.error(entry.node.place, message).label("as in \"www.example.org\"");
-            None
-        }
-    }
 }

@@ -87,9 +87,6 @@ fn what(phases: &[Phase]) -> Vec<&'static str> {
     } else if has(Phase::Send) {
         what.push("failed send");
     }
-    if has(Phase::Tls) {
-        what.push("no TLS");
-    }
     match (has(Phase::Read), has(Phase::Answer)) {
         (true, true) => what.push("late or wrong answer"),
         (true, false) => what.push("late answer"),
