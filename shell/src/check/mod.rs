@@ -14,6 +14,7 @@ mod prober;
 pub mod resolve;
 mod socket;
 pub mod tcp;
+pub mod tls;
 #[cfg(test)]
 pub(crate) mod testing;
 mod trace;

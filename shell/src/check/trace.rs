@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use giveover_core::failure::Phase;
 use giveover_core::time::Instant;
 
+use super::tls::Note;
 use crate::config::plan::Kind;
 
 /// At most this much of a line is shown.
@@ -65,6 +66,20 @@ impl Trace {
         self.heard.extend(bytes.iter().take(room));
     }
 
+    /// What was said and heard inside TLS.
+    pub(super) fn inside(&mut self, kind: &Kind, notes: Vec<Note>, now: Instant) {
+        for note in notes {
+            match note {
+                Note::Said(bytes) => self.said(said(kind, &bytes), now),
+                Note::Heard(bytes) => self.heard(kind, &bytes),
+                Note::Shaken(text) => {
+                    self.heard_out(now);
+                    self.step(Phase::Tls, text, now);
+                }
+            }
+        }
+    }
+
     /// The steps, with what was heard of an answer as the last.
     pub(super) fn finish(mut self, now: Instant) -> Vec<TraceStep> {
         self.heard_out(now);
@@ -85,15 +100,19 @@ impl Trace {
 
 /// What was said in a check of this kind, as people can read it.
 pub(super) fn said(kind: &Kind, bytes: &[u8]) -> String {
-    match kind {
+    match kind.spoken() {
         Kind::Talk(talk) if talk.is_text() => lines(bytes),
-        Kind::Talk(_) => hex(bytes),
+        Kind::Talk(_) | Kind::Hello(_) => hex(bytes),
         _ => first_line(bytes),
     }
 }
 
 fn is_text(kind: &Kind) -> bool {
-    !matches!(kind, Kind::Talk(talk) if !talk.is_text())
+    match kind.spoken() {
+        Kind::Talk(talk) => talk.is_text(),
+        Kind::Hello(_) => false,
+        _ => true,
+    }
 }
 
 /// Bytes as numbers, the first of them.

@@ -7,6 +7,7 @@ use super::plan::{CommandPlan, ExitMeaning, ExitTable, HttpPlan, Kind, Method, T
 use super::reader::Reader;
 use super::report::Findings;
 use super::talk;
+use super::tls;
 use super::target::{self, Target as Url};
 use super::tree::{Entry, Node, Value};
 use super::values;
@@ -26,14 +27,28 @@ pub(super) fn read(
             send: reader.read("send", bytes, out),
             expect: reader.read("expect", bytes, out),
         }),
-        "http" => http(url, targets.unwrap_or_default(), reader, out),
+        "http" => http(url, targets.unwrap_or_default(), 80, reader, out),
         "command" => command(what, reader, out),
         "process" => Some(Kind::Process),
         "xfnts" => {
             let fsinfo = reader.read("fsinfo", values::path, out).unwrap_or("/usr/bin/fsinfo");
             Some(Kind::Xfnts { fsinfo: fsinfo.into() })
         }
-        talks => talk::read(talks, url, reader, out).map(|talk| Kind::Talk(Box::new(talk))),
+        word => match tls::inside(word) {
+            Some("") => tls::read(word, None, url, reader, out),
+            Some("http") => {
+                let inner = http(url, targets.unwrap_or_default(), 443, reader, out)?;
+                tls::read(word, Some(inner), url, reader, out)
+            }
+            Some(inside) => {
+                let inner = Kind::Talk(Box::new(talk::read(inside, url, reader, out)?));
+                tls::read(word, Some(inner), url, reader, out)
+            }
+            None => {
+                let inner = Kind::Talk(Box::new(talk::read(word, url, reader, out)?));
+                tls::wrapped(inner, url, reader, out)
+            }
+        },
     }
 }
 
@@ -50,6 +65,7 @@ pub(super) fn bytes(key: &str, node: &Node, out: &mut Findings) -> Option<Box<[u
 fn http(
     url: Option<&Url<'_>>,
     targets: &[Target],
+    usual_port: u16,
     reader: &Reader<'_>,
     out: &mut Findings,
 ) -> Option<Kind> {
@@ -63,8 +79,8 @@ fn http(
         out.error(reader.place("body"), message).label("method = \"GET\" asks for it");
     }
     let authority = url.map_or("", |url| url.authority);
-    let host = match authority.strip_suffix(":80").unwrap_or(authority) {
-        "" => host_field(targets),
+    let host = match authority.strip_suffix(&format!(":{usual_port}")).unwrap_or(authority) {
+        "" => host_field(targets, usual_port),
         named => named.to_owned(),
     };
     let expect = reader.read("expect", statuses, out);
@@ -196,6 +212,11 @@ const fn phases(kind: &str) -> &'static [&'static str] {
         b"command" => &["exit"],
         b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
         b"process" => &[],
+        b"tls" | b"iiops" => &["resolve", "connect", "tls", "expiry"],
+        b"https" | b"ftps" | b"smtps" | b"pop3s" | b"imaps" | b"nntps" | b"telnets" | b"ldaps"
+        | b"smtp" | b"pop3" | b"imap" | b"ftp" | b"ldap" | b"redis" | b"mqtt" | b"postgres" => {
+            &["resolve", "connect", "tls", "expiry", "send", "read", "answer"]
+        }
         b"udp" => &["resolve", "connect", "send", "answer"],
         _ => &["resolve", "connect", "send", "read", "answer"],
     }
@@ -209,7 +230,7 @@ pub(super) fn weights(kind: &str, reader: &Reader<'_>, out: &mut Findings) -> We
         weights.exit = Weight::HALF;
     }
     if let Some(weight) = reader.read("weight", values::weight, out) {
-        let all = ["connect", "send", "read", "answer", "close", "exit"];
+        let all = ["connect", "tls", "expiry", "send", "read", "answer", "close", "exit"];
         all.iter().for_each(|phase| set(&mut weights, phase, weight));
     }
     if kind == "process" {
@@ -236,6 +257,8 @@ fn set(weights: &mut Weights, phase: &str, weight: Weight) {
     match phase {
         "resolve" => weights.resolve = Some(weight),
         "connect" => weights.connect = weight,
+        "tls" => weights.tls = weight,
+        "expiry" => weights.expiry = weight,
         "send" => weights.send = weight,
         "read" => weights.read = weight,
         "answer" => weights.answer = weight,

@@ -49,6 +49,7 @@ mod source;
 mod syntax;
 mod tables;
 pub mod talk;
+pub mod tls;
 mod target;
 #[cfg(test)]
 mod tests;
