@@ -5,6 +5,7 @@ pub mod board;
 pub mod faults;
 pub mod probing;
 pub mod server;
+pub mod secure;
 pub mod servers;
 pub mod vm;
 

@@ -37,11 +37,14 @@ pub(super) struct Trace {
     heard: Vec<u8>,
     length: usize,
     is_text: bool,
+    /// What hearing belongs to.
+    phase: Phase,
 }
 
 impl Trace {
-    pub(super) const fn new(now: Instant) -> Self {
-        Self { steps: Vec::new(), last: now, heard: Vec::new(), length: 0, is_text: true }
+    pub(super) fn new(now: Instant) -> Self {
+        let (steps, heard) = (Vec::new(), Vec::new());
+        Self { steps, last: now, heard, length: 0, is_text: true, phase: Phase::Read }
     }
 
     /// A step is done.
@@ -61,6 +64,9 @@ impl Trace {
     /// Bytes of an answer have come.
     pub(super) fn heard(&mut self, kind: &Kind, bytes: &[u8]) {
         self.is_text = is_text(kind);
+        if matches!(kind, Kind::Hello(_)) {
+            self.phase = Phase::Tls;
+        }
         self.length += bytes.len();
         let room = LINE.saturating_sub(self.heard.len());
         self.heard.extend(bytes.iter().take(room));
@@ -92,7 +98,7 @@ impl Trace {
         }
         let shown = if self.is_text { first_line(&self.heard) } else { hex(&self.heard) };
         let text = format!("< {shown} ({} B)", self.length);
-        self.step(Phase::Read, text, now);
+        self.step(self.phase, text, now);
         self.heard.clear();
         self.length = 0;
     }

@@ -35,7 +35,10 @@ pub(super) fn read(
             Some(Kind::Xfnts { fsinfo: fsinfo.into() })
         }
         word => match tls::inside(word) {
-            Some("") => tls::read(word, None, url, reader, out),
+            Some("") => {
+                let checked = tls::read(word, None, url, reader, out)?;
+                Some(tls::named_by(checked, targets.unwrap_or_default()))
+            }
             Some("http") => {
                 let inner = http(url, targets.unwrap_or_default(), 443, reader, out)?;
                 tls::read(word, Some(inner), url, reader, out)

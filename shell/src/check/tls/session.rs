@@ -50,6 +50,8 @@ pub struct Session {
     /// Days the certificates are still valid, if that is too few.
     soon: Option<u16>,
     notes: Option<Vec<Note>>,
+    /// Whom we asked for, for the notes.
+    name: String,
 }
 
 /// How far it is.
@@ -84,6 +86,7 @@ impl Session {
         name: ServerName<'static>,
         notes: bool,
     ) -> Result<Self, Outcome> {
+        let label = if notes { name.to_str().into_owned() } else { String::new() };
         let connection =
             ClientConnection::new(config, name).map_err(|_| trust::lacking(tls::BROKEN))?;
         let part = match plan.opening {
@@ -98,6 +101,7 @@ impl Session {
             out: Vec::new(),
             soon: None,
             notes: notes.then(Vec::new),
+            name: label,
         };
         match session.part {
             Part::Opening(way) => session.say_clear(way, plan),
@@ -366,7 +370,7 @@ impl Session {
         Some(end.saturating_sub(clock::unix_secs()))
     }
 
-    /// `TLS 1.3, 61 days left`
+    /// `TLS 1.3, www.example.org, 61 days left`
     fn describe(&self, left: Option<u64>) -> String {
         let version = match self.connection.protocol_version() {
             Some(ProtocolVersion::TLSv1_2) => "TLS 1.2",
@@ -374,12 +378,12 @@ impl Session {
             _ => "TLS",
         };
         match left {
-            Some(0) => format!("{version}, certificate expired"),
+            Some(0) => format!("{version}, {}, certificate expired", self.name),
             Some(left) => {
                 let days = u16::try_from(left / DAY).unwrap_or(u16::MAX);
-                format!("{version}, {} left", tls::days(days))
+                format!("{version}, {}, {} left", self.name, tls::days(days))
             }
-            None => version.to_owned(),
+            None => format!("{version}, {}", self.name),
         }
     }
 

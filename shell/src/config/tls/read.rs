@@ -2,7 +2,7 @@
 
 use rustls::pki_types::ServerName;
 
-use super::super::plan::{Host, Kind};
+use super::super::plan::{Host, Kind, Target};
 use super::super::reader::Reader;
 use super::super::report::Findings;
 use super::super::talk::{BannerPlan, Greets, Talk};
@@ -88,6 +88,16 @@ fn plain(inner: &Kind, reader: &Reader<'_>, out: &mut Findings) -> bool {
         }
     }
     right
+}
+
+/// A hello that has no name asks for the one of the first target, if that is no address.
+pub(in crate::config) fn named_by(mut kind: Kind, targets: &[Target]) -> Kind {
+    if let (Kind::Hello(plan), Some(Target { host: Host::Name(name), .. })) =
+        (&mut kind, targets.first())
+    {
+        plan.name.get_or_insert_with(|| name.clone());
+    }
+    kind
 }
 
 fn common(url: Option<&Url<'_>>, reader: &Reader<'_>, out: &mut Findings) -> Option<Common> {
