@@ -4,8 +4,8 @@
 pub mod board;
 pub mod faults;
 pub mod probing;
-pub mod server;
 pub mod secure;
+pub mod server;
 pub mod servers;
 pub mod vm;
 

@@ -34,9 +34,11 @@ impl Certificates {
         fs::write(made.path("openssl.cnf"), CONFIG).expect("a file");
         fs::write(made.path("index"), "").expect("a file");
         // Whoever serves may have become somebody else when it reads them.
-        made.openssl("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key \
+        made.openssl(
+            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key \
                       -out ca.pem -days 30 -subj /CN=authority -config openssl.cnf \
-                      -extensions authority");
+                      -extensions authority",
+        );
         for (name, extensions, from, to) in [
             ("server", "server", "20200101000000Z", "20991231000000Z"),
             ("other", "other", "20200101000000Z", "20991231000000Z"),
@@ -127,7 +129,7 @@ pub fn nginx(made: &Certificates) -> impl FnOnce(&Path, u16) -> Command + '_ {
              http {{\n access_log off;\n client_body_temp_path {place}/a;\n proxy_temp_path \
              {place}/b;\n fastcgi_temp_path {place}/c;\n uwsgi_temp_path {place}/d;\n \
              scgi_temp_path {place}/e;\n server {{\n listen 127.0.0.1:{port} ssl;\n \
-             ssl_certificate {pem};\n ssl_certificate_key {key};\n location / {{ return 200 \
+             ssl_protocols TLSv1.2 TLSv1.3;\n ssl_certificate {pem};\n ssl_certificate_key {key};\n location / {{ return 200 \
              'hello'; }}\n location /bad {{ return 503; }}\n }}\n}}\n"
         );
         fs::write(&file, text).expect("a file");

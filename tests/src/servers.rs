@@ -49,10 +49,7 @@ pub fn slapd(more: &'static str) -> impl FnOnce(&Path, u16) -> Command {
 }
 
 /// The same, speaking `ldap` or `ldaps`.
-pub fn slapd_as(
-    scheme: &'static str,
-    more: &'static str,
-) -> impl FnOnce(&Path, u16) -> Command {
+pub fn slapd_as(scheme: &'static str, more: &'static str) -> impl FnOnce(&Path, u16) -> Command {
     move |dir, port| {
         let (place, file) = (dir.display(), dir.join("slapd.conf"));
         fs::create_dir(dir.join("db")).expect("a directory");

@@ -35,19 +35,49 @@ fn life(kind: &str, name: &str, check: &str, frozen: &str, mut server: Server) {
 fn openssl_of_each_version() {
     // req 3.21
     let made = Certificates::make();
-    for (situation, more) in [("1.2 only", "-www -tls1_2"), ("1.3 only", "-www -tls1_3"), ("default", "-www")] {
+    for (situation, more) in
+        [("1.2 only", "-www -tls1_2"), ("1.3 only", "-www -tls1_3"), ("default", "-www")]
+    {
         let server = Server::start(s_server(&made, "server", more));
         let light = format!("{{ url = \"tls://127.0.0.1:{}\" }}", server.port);
         row("tls", "openssl", situation, &light, PATIENT_MS, "healthy");
-        row("tls", "openssl", situation, &check("tls", server.port, &made, ""), PATIENT_MS, "healthy");
-        row("iiops", "openssl", situation, &check("iiops", server.port, &made, ""), PATIENT_MS, "healthy");
-        row("https", "openssl", situation, &check("https", server.port, &made, ""), PATIENT_MS, "healthy");
+        row(
+            "tls",
+            "openssl",
+            situation,
+            &check("tls", server.port, &made, ""),
+            PATIENT_MS,
+            "healthy",
+        );
+        row(
+            "iiops",
+            "openssl",
+            situation,
+            &check("iiops", server.port, &made, ""),
+            PATIENT_MS,
+            "healthy",
+        );
+        row(
+            "https",
+            "openssl",
+            situation,
+            &check("https", server.port, &made, ""),
+            PATIENT_MS,
+            "healthy",
+        );
     }
-    let server = Server::start(s_server(&made, "server", "-tls1_2 -cipher PSK -psk 00"));
+    let server = Server::start(s_server(&made, "server", "-www -tls1_2 -cipher PSK -psk 00"));
     let light = format!("{{ url = \"tls://127.0.0.1:{}\" }}", server.port);
     let alert = "100 tls TLS alert 40 handshake failure";
     row("tls", "openssl", "no cipher in common", &light, PATIENT_MS, alert);
-    row("https", "openssl", "no cipher in common", &check("https", server.port, &made, ""), PATIENT_MS, alert);
+    row(
+        "https",
+        "openssl",
+        "no cipher in common",
+        &check("https", server.port, &made, ""),
+        PATIENT_MS,
+        alert,
+    );
     let server = Server::start(s_server(&made, "server", "-www"));
     let light = format!("{{ url = \"tls://127.0.0.1:{}\" }}", server.port);
     life("tls", "openssl", &light, NO_TLS, server);
@@ -194,7 +224,11 @@ fn starttls_refused_and_garbled() {
         ("pop3", b"+OK\r\n-ERR no\r\n", "50 answer -ERR, expected +OK"),
         ("imap", b"* OK\r\na1 NO never\r\n", "50 answer NO, expected OK"),
         ("ftp", b"220 a\r\n530 no\r\n", "50 answer 530, expected 220"),
-        ("ldap", b"0\x0c\x02\x01\x01x\x07\x0a\x01\x02\x04\0\x04\0", "50 answer 2 protocolError, expected 0"),
+        (
+            "ldap",
+            b"0\x0c\x02\x01\x01x\x07\x0a\x01\x02\x04\0\x04\0",
+            "50 answer 2 protocolError, expected 0",
+        ),
         ("ldap", b"HTTP/1.1 400", "50 answer wrong answer"),
     ] {
         row(kind, "stand-in", "STARTTLS goes wrong", &says(kind, bytes), PATIENT_MS, verdict);
@@ -239,8 +273,7 @@ fn dovecot() {
     let made = Certificates::make();
     let (pop3, imaps, pop3s) = (free_port(), free_port(), free_port());
     let (pem, key) = (made.path("server.pem"), made.path("server.key"));
-    let ssl =
-        format!("ssl = yes\nssl_cert = <{}\nssl_key = <{}\n", pem.display(), key.display());
+    let ssl = format!("ssl = yes\nssl_cert = <{}\nssl_key = <{}\n", pem.display(), key.display());
     let mut server = Server::start(servers::dovecot_with(pop3, (imaps, pop3s), ssl));
     let late = "50 read no answer in 0.5s";
     let starttls = ", starttls = true";

@@ -14,9 +14,9 @@ mod prober;
 pub mod resolve;
 mod socket;
 pub mod tcp;
-pub mod tls;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod tls;
 mod trace;
 pub mod xfnts;
 

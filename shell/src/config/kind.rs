@@ -7,8 +7,8 @@ use super::plan::{CommandPlan, ExitMeaning, ExitTable, HttpPlan, Kind, Method, T
 use super::reader::Reader;
 use super::report::Findings;
 use super::talk;
-use super::tls;
 use super::target::{self, Target as Url};
+use super::tls;
 use super::tree::{Entry, Node, Value};
 use super::values;
 use super::words;

@@ -49,10 +49,10 @@ mod source;
 mod syntax;
 mod tables;
 pub mod talk;
-pub mod tls;
 mod target;
 #[cfg(test)]
 mod tests;
+pub mod tls;
 mod tree;
 mod values;
 pub mod warning;

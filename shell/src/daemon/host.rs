@@ -147,12 +147,10 @@ fn is_local(check: &CheckPlan) -> bool {
         Kind::Process => true,
         Kind::Command(_) => false,
         Kind::Tcp { .. }
- | Kind::Http(_)
- | Kind::Xfnts { .. }
- | Kind::Talk(_)
- | Kind::Tls(_)
- | Kind::Hello(_) => {
-            check.targets.iter().all(|target| loopback(&target.host))
-        }
+        | Kind::Http(_)
+        | Kind::Xfnts { .. }
+        | Kind::Talk(_)
+        | Kind::Tls(_)
+        | Kind::Hello(_) => check.targets.iter().all(|target| loopback(&target.host)),
     }
 }

@@ -50,13 +50,11 @@ impl Daemon {
         let targets = match check.kind {
             Kind::Command(_) | Kind::Process => 1,
             Kind::Tcp { .. }
- | Kind::Http(_)
- | Kind::Xfnts { .. }
- | Kind::Talk(_)
- | Kind::Tls(_)
- | Kind::Hello(_) => {
-                check.targets.len().min(usize::from(u8::MAX)) as u8
-            }
+            | Kind::Http(_)
+            | Kind::Xfnts { .. }
+            | Kind::Talk(_)
+            | Kind::Tls(_)
+            | Kind::Hello(_) => check.targets.len().min(usize::from(u8::MAX)) as u8,
         };
         let kind = check.kind.clone();
         self.with_once(id, |state| state.pending = targets);
@@ -67,11 +65,11 @@ impl Daemon {
             }
             Kind::Command(_) => self.begin_program(id),
             Kind::Tcp { .. }
- | Kind::Http(_)
- | Kind::Xfnts { .. }
- | Kind::Talk(_)
- | Kind::Tls(_)
- | Kind::Hello(_) => {
+            | Kind::Http(_)
+            | Kind::Xfnts { .. }
+            | Kind::Talk(_)
+            | Kind::Tls(_)
+            | Kind::Hello(_) => {
                 for target in 0..targets {
                     let id = ProbeId { target, ..id };
                     self.prober.start(&mut self.reactor, &self.plan.services, id, now);

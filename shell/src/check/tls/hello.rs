@@ -73,6 +73,11 @@ impl HelloDialogue {
                 }
             }
             _ => {
+                // It begins with the version: 3.3, or what is older.
+                if self.have == 4 && byte != 3 {
+                    return Some(failed(tls::BROKEN));
+                }
+                self.have = 5;
                 self.message -= 1;
                 if self.message == 0 {
                     return Some(Outcome::Healthy { shown: 0 });

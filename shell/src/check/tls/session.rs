@@ -178,12 +178,14 @@ impl Session {
         let Part::Opening(mut way) = self.part else { return None };
         let inner = plan.inner.as_ref()?;
         let all = *bytes;
+        let mut noted = 0;
         for (place, byte) in all.iter().enumerate() {
             let opened = way.byte(&plan.opening, inner, *byte);
             self.part = Part::Opening(way);
             *bytes = &all[place + 1..];
-            if opened != Opened::More {
-                self.note(|| Note::Heard(all[..=place].to_vec()));
+            if opened != Opened::More || bytes.is_empty() {
+                self.note(|| Note::Heard(all[noted..=place].to_vec()));
+                noted = place + 1;
             }
             match opened {
                 Opened::More => {}
@@ -433,8 +435,9 @@ fn code_of(error: &Error) -> u16 {
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                 tls::NOT_YET
             }
-            CertificateError::NotValidForName
-            | CertificateError::NotValidForNameContext { .. } => tls::OTHER_NAME,
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                tls::OTHER_NAME
+            }
             CertificateError::UnknownIssuer => tls::UNKNOWN_ISSUER,
             CertificateError::Revoked => tls::REVOKED,
             _ => tls::BAD_CERTIFICATE,

@@ -197,7 +197,12 @@ fn plays() -> Vec<Play> {
         &[("", b"220 hi\r\n"), ("", b"250-me\r\n250 STARTTLS\r\n"), ("", b"220 go\r\n")];
     add(smtp(), TO_TLS, &[("EHLO", b"250-me\r\n250 SIZE\r\n")], healthy(250));
     add(smtp(), TO_TLS, &[("EHLO", b"421 busy\r\n")], Outcome::wrong(421));
-    add(smtp(), &[("", b"220 hi\r\n"), ("", b"250 me\r\n"), ("", b"454 no\r\n")], &[], Outcome::wrong(454));
+    add(
+        smtp(),
+        &[("", b"220 hi\r\n"), ("", b"250 me\r\n"), ("", b"454 no\r\n")],
+        &[],
+        Outcome::wrong(454),
+    );
     add(smtp(), &[("", b"554 no\r\n")], &[], Outcome::wrong(554));
     let pop3 = || plan(talk(Talk::Pop3), Opening::Pop3);
     add(pop3(), &[("", b"+OK\r\n"), ("", b"+OK go\r\n")], &[("QUIT", b"+OK\r\n")], healthy(0));
@@ -206,10 +211,20 @@ fn plays() -> Vec<Play> {
     add(imap(), agreed, &[("LOGOUT", b"* BYE\r\na2 OK\r\n")], healthy(3));
     add(imap(), &[("", b"* OK hi\r\n"), ("", b"a1 BAD no\r\n")], &[], Outcome::wrong(5));
     let ftp = plan(greets(Greets::Ftp), Opening::Ftp);
-    add(ftp, &[("", b"220 hi\r\n"), ("", b"234 go\r\n")], &[("QUIT", b"221 bye\r\n")], healthy(221));
+    add(
+        ftp,
+        &[("", b"220 hi\r\n"), ("", b"234 go\r\n")],
+        &[("QUIT", b"221 bye\r\n")],
+        healthy(221),
+    );
     let starttls = || plan(ldap(), Opening::Ldap);
     add(starttls(), &[("", EXTENDED)], BOUND, healthy(0));
-    add(starttls(), &[("", b"0\x0c\x02\x01\x01x\x07\x0a\x01\x02\x04\0\x04\0")], &[], Outcome::wrong(2));
+    add(
+        starttls(),
+        &[("", b"0\x0c\x02\x01\x01x\x07\x0a\x01\x02\x04\0\x04\0")],
+        &[],
+        Outcome::wrong(2),
+    );
     let postgres = || plan(talk(Talk::Redis { expect: vec![1] }), Opening::Postgres);
     add(postgres(), &[("", b"S")], &[("PING", b"+PONG\r\n")], healthy(0));
     add(postgres(), &[("", b"N")], &[], failed(tls::REFUSED));
@@ -285,7 +300,7 @@ fn what_is_no_tls_is_known_at_the_first_wrong_byte() {
 /// A ServerHello of 40 bytes, in one record and in two.
 fn server_hello() -> Vec<u8> {
     let mut bytes = vec![22, 3, 3, 0, 44, 2, 0, 0, 40];
-    bytes.extend([7; 40]);
+    bytes.extend([3; 40]);
     bytes
 }
 
@@ -313,6 +328,7 @@ fn a_hello_is_answered_by_a_hello_however_it_is_cut() {
         (b"HTTP/1.1 400".to_vec(), Some(failed(tls::NOT_TLS))),
         (b"\x16\x03\x03\0\0".to_vec(), Some(failed(tls::NOT_TLS))),
         (b"\x16\x03\x03\0\x04\x0b".to_vec(), Some(failed(tls::BROKEN))),
+        (b"\x16\x03\x03\0\x09\x02\0\0\x28\x02".to_vec(), Some(failed(tls::BROKEN))),
         (b"\x16\x03\x03\0\x09\x02\0\0\x01".to_vec(), Some(failed(tls::BROKEN))),
         (whole[..whole.len() - 1].to_vec(), None),
     ];

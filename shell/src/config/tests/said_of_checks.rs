@@ -87,7 +87,7 @@ giveover.toml:6:60: error: every: `sec` is no unit here; ms, s, m, h and d are
 giveover.toml:7:11: error: check.e: `path` checks are not in this version: kinds here are tcp, http, command, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
   7 | check.e = "path:///var/lib"
     |           ^^^^^^^^^^^^^^^^^ a command can look at it
-6 errors
+5 errors
 "#,
     );
 }
@@ -356,7 +356,7 @@ giveover.toml:4:38: error: ehlo: a host's name or [ADDRESS] is wanted
     |                                      ^^^^^
 giveover.toml:5:31: error: unknown key `expect` in service.s.check.c
   5 | check.c = { url = "pop3://h", expect = 200 }
-    |                               ^^^^^^ only checks of kind tcp, http, smtp, ftp, nntp, ldap, redis, mqtt, postgres, dns, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls have it
+    |                               ^^^^^^ only checks of kind tcp, http, smtp, ftp, nntp, ldap, redis, mqtt, postgres, dns, udp, https, ftps, smtps, nntps and ldaps have it
 giveover.toml:6:42: error: expect: no answer is called `NOAUHT`
   6 | check.d = { url = "redis://h", expect = ["NOAUHT"] }
     |                                          ^^^^^^^^ did you mean `NOAUTH`?
@@ -383,7 +383,7 @@ giveover.toml:12:11: error: check.j: a password has no place in a target
      |           ^^^^^^^^^^^^^^^^^^^^^^^ leave it out
 giveover.toml:13:43: error: weights: an imap check has no phase `close`
   13 | check.k = { url = "imap://h", weights = { close = 50 } }
-     |                                           ^^^^^ its phases are resolve, connect, send, read and answer
+     |                                           ^^^^^ its phases are resolve, connect, tls, expiry, send, read and answer
 giveover.toml:14:37: error: name: `a..b` is no name of a domain
   14 | check.l = { url = "dns://h", name = "a..b", type = "AAAAA", expect = "NXDOMAN" }
      |                                     ^^^^^^ labels of 1 to 63 characters, 255 in all

@@ -20,14 +20,38 @@ pub(in crate::config) const TABLES: [TableOf; 11] = [
                 NAME.",
         keys: TLS,
     },
-    secured("check.NAME, kind https", "As `http`, in TLS (port 443); its keys, and those of `giveover help tls`.", &[]),
-    secured("check.NAME, kind ftps", "As `ftp`, in TLS (port 990); its keys, and those of `giveover help tls`.", &[]),
-    secured("check.NAME, kind smtps", "As `smtp`, in TLS (port 465); its keys, and those of `giveover help tls`.", &[]),
+    secured(
+        "check.NAME, kind https",
+        "As `http`, in TLS (port 443); its keys, and those of `giveover help tls`.",
+        &[],
+    ),
+    secured(
+        "check.NAME, kind ftps",
+        "As `ftp`, in TLS (port 990); its keys, and those of `giveover help tls`.",
+        &[],
+    ),
+    secured(
+        "check.NAME, kind smtps",
+        "As `smtp`, in TLS (port 465); its keys, and those of `giveover help tls`.",
+        &[],
+    ),
     secured("check.NAME, kind pop3s", "As `pop3`, in TLS (port 995).", TLS),
-    secured("check.NAME, kind imaps", "As `imap`, in TLS (port 993); its keys, and those of `giveover help tls`.", &[]),
-    secured("check.NAME, kind nntps", "As `nntp`, in TLS (port 563); its keys, and those of `giveover help tls`.", &[]),
+    secured(
+        "check.NAME, kind imaps",
+        "As `imap`, in TLS (port 993); its keys, and those of `giveover help tls`.",
+        &[],
+    ),
+    secured(
+        "check.NAME, kind nntps",
+        "As `nntp`, in TLS (port 563); its keys, and those of `giveover help tls`.",
+        &[],
+    ),
     secured("check.NAME, kind telnets", "As `telnet`, in TLS (port 992).", TLS),
-    secured("check.NAME, kind ldaps", "As `ldap`, in TLS (port 636); its keys, and those of `giveover help tls`.", &[]),
+    secured(
+        "check.NAME, kind ldaps",
+        "As `ldap`, in TLS (port 636); its keys, and those of `giveover help tls`.",
+        &[],
+    ),
     secured("check.NAME, kind iiops", "A whole handshake (port 684), and nothing in it.", TLS),
 ];
 
@@ -63,8 +87,12 @@ const STARTTLS: &[Key] = &[key(
 )];
 
 /// Whether a connection begins with TLS, where the kind has no word for that.
-const WITH_TLS: &[Key] =
-    &[key("tls", "true or false", "false", "in TLS; gives the check the keys of `giveover help tls`")];
+const WITH_TLS: &[Key] = &[key(
+    "tls",
+    "true or false",
+    "false",
+    "in TLS; gives the check the keys of `giveover help tls`",
+)];
 
 /// The keys of `kind`, besides its own, if it can speak TLS: lists to look in.
 pub(in crate::config) fn of_kind(kind: &str) -> [&'static [Key]; 3] {
