@@ -46,7 +46,8 @@ pub(in crate::config) fn wrapped(
     out: &mut Findings,
 ) -> Option<Kind> {
     let asked = ["starttls", "tls"].iter().find(|key| reader.has(key));
-    if !asked.is_some_and(|key| reader.read(key, values::boolean, out) == Some(true)) {
+    let asked = asked.and_then(|key| reader.read(key, values::boolean, out));
+    if asked != Some(true) {
         return plain(&inner, reader, out).then_some(inner);
     }
     let opening = match &inner {
