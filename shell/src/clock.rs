@@ -66,6 +66,12 @@ fn milliseconds(clock: ClockId) -> u64 {
     seconds.saturating_mul(1000).saturating_add(fraction)
 }
 
+/// The time of day in seconds since 1970, for what is dated by it: certificates.
+#[must_use]
+pub fn unix_secs() -> u64 {
+    milliseconds(ClockId::Realtime) / 1000
+}
+
 /// Which boot of the machine this is: the kernel makes a new one each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BootId(u128);

@@ -4,6 +4,7 @@
 pub mod board;
 pub mod faults;
 pub mod probing;
+pub mod secure;
 pub mod server;
 pub mod servers;
 pub mod vm;

@@ -85,6 +85,11 @@ pub fn mosquitto(open: bool) -> impl FnOnce(&Path, u16) -> Command {
 
 /// OpenLDAP with one entry, `dc=example,dc=org`.
 pub fn slapd(more: &'static str) -> impl FnOnce(&Path, u16) -> Command {
+    slapd_as("ldap", more)
+}
+
+/// The same, speaking `ldap` or `ldaps`.
+pub fn slapd_as(scheme: &'static str, more: &'static str) -> impl FnOnce(&Path, u16) -> Command {
     move |dir, port| {
         let (place, file) = (dir.display(), dir.join("slapd.conf"));
         fs::create_dir(dir.join("db")).expect("a directory");
@@ -104,7 +109,7 @@ pub fn slapd(more: &'static str) -> impl FnOnce(&Path, u16) -> Command {
         );
         run(Command::new("/usr/sbin/slapadd").arg("-f").arg(&file).arg("-l").arg(entry));
         let mut command = Command::new("/usr/sbin/slapd");
-        command.args(["-d", "0", "-h", &format!("ldap://127.0.0.1:{port}/"), "-f"]).arg(file);
+        command.args(["-d", "0", "-h", &format!("{scheme}://127.0.0.1:{port}/"), "-f"]).arg(file);
         command
     }
 }
@@ -152,6 +157,11 @@ pub fn postgres(
 
 /// vsftpd that lets so many clients in at once.
 pub fn vsftpd(max_clients: u8) -> impl FnOnce(&Path, u16) -> Command {
+    vsftpd_with(max_clients, String::new())
+}
+
+/// The same with more lines.
+pub fn vsftpd_with(max_clients: u8, more: String) -> impl FnOnce(&Path, u16) -> Command {
     move |dir, port| {
         let place = dir.display();
         let file = dir.join("vsftpd.conf");
@@ -161,7 +171,7 @@ pub fn vsftpd(max_clients: u8) -> impl FnOnce(&Path, u16) -> Command {
                 "listen=YES\nlisten_ipv6=NO\nlisten_address=127.0.0.1\nlisten_port={port}\n\
                  background=NO\nanonymous_enable=YES\nanon_root={place}\n\
                  run_as_launching_user=YES\nsecure_chroot_dir={place}\nxferlog_enable=NO\n\
-                 seccomp_sandbox=NO\nmax_clients={max_clients}\n"
+                 seccomp_sandbox=NO\nmax_clients={max_clients}\n{more}"
             ),
         );
         let mut command = Command::new("/usr/sbin/vsftpd");
@@ -192,6 +202,15 @@ pub fn leafnode(host: &'static str) -> impl FnOnce(&Path, u16) -> Command {
 
 /// Dovecot on IMAP; POP3 is on the port in `pop3`.
 pub fn dovecot(pop3: u16) -> impl FnOnce(&Path, u16) -> Command {
+    dovecot_with(pop3, (0, 0), String::from("ssl = no\n"))
+}
+
+/// The same with IMAP and POP3 in TLS on two ports, zero for none, and lines about TLS.
+pub fn dovecot_with(
+    pop3: u16,
+    secure: (u16, u16),
+    ssl: String,
+) -> impl FnOnce(&Path, u16) -> Command {
     move |dir, port| {
         let place = dir.display();
         let id = |flag: &str| {
@@ -207,9 +226,11 @@ pub fn dovecot(pop3: u16) -> impl FnOnce(&Path, u16) -> Command {
                  default_internal_group = {group}\n"
             )
         };
-        let listener = |name: &str, port: u16| {
+        let listener = |name: &str, port: u16, secure: u16| {
+            let ssl = if secure > 0 { "\n ssl = yes" } else { "" };
             format!(
-                "inet_listener {name} {{\n port = {port}\n}}\ninet_listener {name}s {{\n port = 0\n}}\n"
+                "inet_listener {name} {{\n port = {port}\n}}\n\
+                 inet_listener {name}s {{\n port = {secure}{ssl}\n}}\n"
             )
         };
         let file = dir.join("dovecot.conf");
@@ -218,13 +239,13 @@ pub fn dovecot(pop3: u16) -> impl FnOnce(&Path, u16) -> Command {
             &file,
             &format!(
                 "base_dir = {place}/run\nlog_path = {place}/dovecot.log\nprotocols = imap pop3\n\
-                 listen = 127.0.0.1\nssl = no\n{users}mail_location = maildir:{place}/mail\n\
+                 listen = 127.0.0.1\n{ssl}{users}mail_location = maildir:{place}/mail\n\
                  passdb {{\n driver = static\n args = password=x\n}}\n\
                  userdb {{\n driver = static\n args = uid=nobody gid=nogroup home={place}\n}}\n\
                  service anvil {{\n chroot =\n}}\n\
                  service imap-login {{\n chroot =\n{}}}\nservice pop3-login {{\n chroot =\n{}}}\n",
-                listener("imap", port),
-                listener("pop3", pop3)
+                listener("imap", port, secure.0),
+                listener("pop3", pop3, secure.1)
             ),
         );
         let mut command = Command::new("/usr/sbin/dovecot");
@@ -235,6 +256,14 @@ pub fn dovecot(pop3: u16) -> impl FnOnce(&Path, u16) -> Command {
 
 /// Postfix, receiving only. Root alone can start it.
 pub fn postfix(more: &'static str) -> impl FnOnce(&Path, u16) -> Command {
+    postfix_with(more, "")
+}
+
+/// The same with options of its server.
+pub fn postfix_with(
+    more: &'static str,
+    options: &'static str,
+) -> impl FnOnce(&Path, u16) -> Command {
     move |dir, port| {
         let place = dir.display();
         let conf = dir.join("conf");
@@ -259,7 +288,7 @@ pub fn postfix(more: &'static str) -> impl FnOnce(&Path, u16) -> Command {
         write(
             &conf.join("master.cf"),
             &format!(
-                "127.0.0.1:{port} inet n - n - - smtpd\nproxymap unix - - n - - proxymap\n\
+                "127.0.0.1:{port} inet n - n - - smtpd {options}\ntlsmgr unix - - n 1000? 1 tlsmgr\nproxymap unix - - n - - proxymap\n\
                  anvil unix - - n - 1 anvil\nrewrite unix - - n - - trivial-rewrite\n\
                  cleanup unix n - n - 0 cleanup\nbounce unix - - n - 0 bounce\n\
                  postlog unix-dgram n - n - 1 postlogd\n"

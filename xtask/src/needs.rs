@@ -33,7 +33,21 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 28] = [
+const PACKAGES: [Package; 30] = [
+    Package {
+        name: "openssl",
+        brings: "openssl",
+        unit: None,
+        needed: For::RealServers,
+        why: "certificates, and a TLS server of each version",
+    },
+    Package {
+        name: "stunnel4",
+        brings: "stunnel4",
+        unit: Some("stunnel4.service"),
+        needed: For::RealServers,
+        why: "TLS before the servers that have none: leafnode and telnetd",
+    },
     Package {
         name: "strace",
         brings: "strace",

@@ -1,12 +1,13 @@
 //! What is said and heard on a connection, whatever the protocol.
 
 mod banner;
-mod ber;
+pub(super) mod ber;
 pub(super) mod dns;
 mod imap;
 mod ldap;
 mod line;
 mod mqtt;
+pub(super) mod opening;
 mod pop3;
 mod postgres;
 mod redis;
@@ -16,10 +17,14 @@ mod telnet;
 #[cfg(test)]
 mod tests;
 
+use giveover_core::failure::Phase;
+use rustix::io::Errno;
+
 use self::talk::TalkDialogue;
 use super::http::{self, HttpDialogue};
 use super::outcome::{Outcome, Step};
 use super::tcp::TcpDialogue;
+use super::tls::{self, HelloDialogue, Session};
 use crate::config::plan::Kind;
 
 /// A dialogue that has begun. It knows no socket and no clock: the driver brings it bytes and
@@ -32,10 +37,15 @@ pub enum Dialogue {
     Http(HttpDialogue),
     /// Of a check whose protocol a few bytes tell.
     Talk(TalkDialogue),
+    /// Of a check in TLS.
+    Tls(Box<Session>),
+    /// Of a light `tls` check.
+    Hello(HelloDialogue),
 }
 
 impl Dialogue {
-    /// The dialogue a check of this kind begins; `None` where a connection is all there is.
+    /// The dialogue a check of this kind begins; `None` where a connection is all there is, and in
+    /// TLS, for which it does not know enough ([`Session::begin`]).
     #[must_use]
     pub fn of(kind: &Kind) -> Option<Self> {
         match kind {
@@ -43,7 +53,8 @@ impl Dialogue {
             Kind::Tcp { .. } => Some(Self::Tcp(TcpDialogue::default())),
             Kind::Http(_) => Some(Self::Http(HttpDialogue::default())),
             Kind::Talk(talk) => TalkDialogue::of(talk).map(Self::Talk),
-            Kind::Command(_) | Kind::Process | Kind::Xfnts { .. } => None,
+            Kind::Hello(_) => Some(Self::Hello(HelloDialogue::default())),
+            Kind::Command(_) | Kind::Process | Kind::Xfnts { .. } | Kind::Tls(_) => None,
         }
     }
 
@@ -55,6 +66,8 @@ impl Dialogue {
             }
             (Self::Http(dialogue), Kind::Http(plan)) => dialogue.on_bytes(plan, bytes),
             (Self::Talk(dialogue), Kind::Talk(talk)) => dialogue.on_bytes(talk, bytes),
+            (Self::Tls(session), Kind::Tls(plan)) => session.on_bytes(plan, bytes),
+            (Self::Hello(dialogue), Kind::Hello(_)) => dialogue.on_bytes(bytes),
             // A plan that was changed meanwhile.
             _ => Step::Done { outcome: Outcome::Void, whole: false },
         }
@@ -67,6 +80,8 @@ impl Dialogue {
             (Self::Tcp(dialogue), Kind::Tcp { expect: Some(_), .. }) => dialogue.on_close(),
             (Self::Http(dialogue), Kind::Http(plan)) => dialogue.on_close(plan),
             (Self::Talk(dialogue), Kind::Talk(_)) => dialogue.on_close(),
+            (Self::Tls(session), Kind::Tls(plan)) => session.on_close(plan),
+            (Self::Hello(_), Kind::Hello(_)) => Outcome::failed(Phase::Tls, Errno::NODATA),
             _ => Outcome::Void,
         }
     }
@@ -79,7 +94,23 @@ impl Dialogue {
                 dialogue.words(talk, buffer);
                 buffer
             }
+            (Self::Tls(session), _) => {
+                buffer.clear();
+                buffer.extend_from_slice(session.words());
+                buffer
+            }
             _ => request(kind, buffer),
+        }
+    }
+
+    /// The phase a failure on the socket belongs to, where that does not depend on whose turn it
+    /// is: a handshake is one thing.
+    #[must_use]
+    pub const fn phase(&self) -> Option<Phase> {
+        match self {
+            Self::Tls(session) => session.phase(),
+            Self::Hello(_) => Some(Phase::Tls),
+            Self::Tcp(_) | Self::Http(_) | Self::Talk(_) => None,
         }
     }
 
@@ -87,7 +118,11 @@ impl Dialogue {
     /// cut short, and no more: it went as far as hearing us, or greeting us.
     #[must_use]
     pub const fn has_heard(&self) -> bool {
-        matches!(self, Self::Talk(dialogue) if dialogue.has_heard())
+        match self {
+            Self::Talk(dialogue) => dialogue.has_heard(),
+            Self::Tls(session) => session.has_heard(),
+            Self::Tcp(_) | Self::Http(_) | Self::Hello(_) => false,
+        }
     }
 }
 
@@ -98,6 +133,10 @@ pub fn request<'a>(kind: &'a Kind, buffer: &'a mut Vec<u8>) -> &'a [u8] {
         Kind::Tcp { send: Some(send), .. } => send,
         Kind::Http(plan) => {
             http::request(plan, buffer);
+            buffer
+        }
+        Kind::Hello(plan) => {
+            tls::hello(plan.name.as_deref(), buffer);
             buffer
         }
         Kind::Talk(talk) => {
@@ -135,5 +174,9 @@ pub fn first<'a>(kind: &'a Kind, buffer: &'a mut Vec<u8>) -> First<'a> {
 /// True if an answer is waited for.
 #[must_use]
 pub const fn expects_answer(kind: &Kind) -> bool {
-    matches!(kind, Kind::Tcp { expect: Some(_), .. } | Kind::Http(_) | Kind::Talk(_))
+    match kind {
+        Kind::Tcp { expect, .. } => expect.is_some(),
+        Kind::Http(_) | Kind::Talk(_) | Kind::Tls(_) | Kind::Hello(_) => true,
+        Kind::Command(_) | Kind::Process | Kind::Xfnts { .. } => false,
+    }
 }

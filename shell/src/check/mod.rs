@@ -17,6 +17,7 @@ mod socket;
 pub mod tcp;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod tls;
 mod trace;
 pub mod xfnts;
 

@@ -5,6 +5,7 @@ use giveover_core::weight::Weight;
 use rustix::io::Errno;
 
 use crate::config::plan::Weights;
+use crate::message::tls;
 
 /// How a probe ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +93,7 @@ impl Outcome {
             }
             Self::Failed { phase, code } => {
                 let cause = Cause::of_check(check, phase, code);
-                match weight(weights, phase) {
+                match weight(weights, phase, code) {
                     Some(weight) => ProbeResult::Failed(weight, cause),
                     None => ProbeResult::CannotMeasure(cause),
                 }
@@ -111,18 +112,19 @@ impl Outcome {
 }
 
 /// What a failure in `phase` weighs; `None`: it cannot be measured.
-fn weight(weights: &Weights, phase: Phase) -> Option<Weight> {
+fn weight(weights: &Weights, phase: Phase, code: u16) -> Option<Weight> {
     match phase {
+        Phase::Tls if tls::is_soon(code) => Some(weights.expiry),
+        Phase::Tls => Some(weights.tls),
         Phase::Resolve => weights.resolve,
         Phase::Send => Some(weights.send),
         Phase::Read => Some(weights.read),
         Phase::Answer => Some(weights.answer),
         Phase::Close => Some(weights.close),
         Phase::Exit => Some(weights.exit),
-        // A handshake is a part of connecting, and silence where there is no connection is as
-        // bad as none. The rest never comes from a check.
+        // Silence where there is no connection is as bad as none. The rest never comes from a
+        // check.
         Phase::Connect
-        | Phase::Tls
         | Phase::Silence
         | Phase::Died
         | Phase::Start

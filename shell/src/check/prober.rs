@@ -36,6 +36,7 @@ use self::slab::{Key, Slab};
 use super::dialogue::Dialogue;
 use super::resolve::{self, NameNotice, Resolver};
 use super::socket::{Close, Socket};
+use super::tls::Trusted;
 use super::trace::{Trace, TraceStep};
 use super::{Answer, Checks, Handover, ProbeId, xfnts};
 use crate::config::plan::{CheckPlan, Host, Kind};
@@ -58,6 +59,8 @@ pub struct Prober {
     buffer: Vec<u8>,
     /// The ports that outgoing connections draw theirs from.
     own_ports: RangeInclusive<u16>,
+    /// Whom checks in TLS trust; nothing while there are none.
+    trusted: Trusted,
     trace: Option<Trace>,
     /// Where the numbers of queries are drawn, and how many were.
     lots: RandomState,
@@ -129,6 +132,7 @@ impl Prober {
             request: Vec::new(),
             buffer: Vec::new(),
             own_ports: own_ports(),
+            trusted: Trusted::default(),
             trace: None,
             lots: RandomState::new(),
             drawn: 0,
@@ -223,6 +227,7 @@ impl Prober {
     /// We did not run, or the plans are others now: every probe in flight is void.
     pub fn void_all(&mut self, reactor: &mut Reactor, now: Instant) {
         let turn = &mut Turn { reactor, checks: &NoChecks, now };
+        self.trusted.clear();
         let keys: Vec<Key> = self.slots.keys().collect();
         for key in keys {
             if self.probe_mut(key).is_some() {

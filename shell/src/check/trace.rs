@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use giveover_core::failure::Phase;
 use giveover_core::time::Instant;
 
+use super::tls::Note;
 use crate::config::plan::Kind;
 
 /// At most this much of a line is shown.
@@ -36,11 +37,14 @@ pub(super) struct Trace {
     heard: Vec<u8>,
     length: usize,
     is_text: bool,
+    /// What hearing belongs to.
+    phase: Phase,
 }
 
 impl Trace {
-    pub(super) const fn new(now: Instant) -> Self {
-        Self { steps: Vec::new(), last: now, heard: Vec::new(), length: 0, is_text: true }
+    pub(super) fn new(now: Instant) -> Self {
+        let (steps, heard) = (Vec::new(), Vec::new());
+        Self { steps, last: now, heard, length: 0, is_text: true, phase: Phase::Read }
     }
 
     /// A step is done.
@@ -60,9 +64,26 @@ impl Trace {
     /// Bytes of an answer have come.
     pub(super) fn heard(&mut self, kind: &Kind, bytes: &[u8]) {
         self.is_text = is_text(kind);
+        if matches!(kind, Kind::Hello(_)) {
+            self.phase = Phase::Tls;
+        }
         self.length += bytes.len();
         let room = LINE.saturating_sub(self.heard.len());
         self.heard.extend(bytes.iter().take(room));
+    }
+
+    /// What was said and heard inside TLS.
+    pub(super) fn inside(&mut self, kind: &Kind, notes: Vec<Note>, now: Instant) {
+        for note in notes {
+            match note {
+                Note::Said(bytes) => self.said(said(kind, &bytes), now),
+                Note::Heard(bytes) => self.heard(kind, &bytes),
+                Note::Shaken(text) => {
+                    self.heard_out(now);
+                    self.step(Phase::Tls, text, now);
+                }
+            }
+        }
     }
 
     /// The steps, with what was heard of an answer as the last.
@@ -77,7 +98,7 @@ impl Trace {
         }
         let shown = if self.is_text { first_line(&self.heard) } else { hex(&self.heard) };
         let text = format!("< {shown} ({} B)", self.length);
-        self.step(Phase::Read, text, now);
+        self.step(self.phase, text, now);
         self.heard.clear();
         self.length = 0;
     }
@@ -85,15 +106,19 @@ impl Trace {
 
 /// What was said in a check of this kind, as people can read it.
 pub(super) fn said(kind: &Kind, bytes: &[u8]) -> String {
-    match kind {
+    match kind.spoken() {
         Kind::Talk(talk) if talk.is_text() => lines(bytes),
-        Kind::Talk(_) => hex(bytes),
+        Kind::Talk(_) | Kind::Hello(_) => hex(bytes),
         _ => first_line(bytes),
     }
 }
 
 fn is_text(kind: &Kind) -> bool {
-    !matches!(kind, Kind::Talk(talk) if !talk.is_text())
+    match kind.spoken() {
+        Kind::Talk(talk) => talk.is_text(),
+        Kind::Hello(_) => false,
+        _ => true,
+    }
 }
 
 /// Bytes as numbers, the first of them.

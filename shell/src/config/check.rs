@@ -10,6 +10,7 @@ use super::reader::Reader;
 use super::report::Findings;
 use super::schema::{self, Key};
 use super::target::{self, Target as Url};
+use super::tls;
 use super::tree::{Entry, Node, Table, Value};
 use super::values;
 
@@ -102,7 +103,8 @@ fn of_table(
         return None;
     };
     let own: &[Key] = schema::of_kind(asked.kind);
-    let reader = Reader::new(table, entry.place, path, &[schema::CHECK, own], out);
+    let [a, b, c] = tls::of_kind(asked.kind);
+    let reader = Reader::new(table, entry.place, path, &[schema::CHECK, own, a, b, c], out);
     build(&entry.key, &format!("check.{}", entry.key), &asked, &reader, around, out)
 }
 
@@ -250,14 +252,14 @@ fn every(reader: &Reader<'_>, around: &Around<'_>, out: &mut Findings) -> Option
 }
 
 /// The Host field for `targets` where no URL names one: the first of them, as a URL has it.
-pub(super) fn host_field(targets: &[Target]) -> String {
+pub(super) fn host_field(targets: &[Target], usual_port: u16) -> String {
     let Some(first) = targets.first() else { return "localhost".to_owned() };
     let host = match &first.host {
         Host::Address(std::net::IpAddr::V6(address)) => format!("[{address}]"),
         Host::Address(address) => address.to_string(),
         Host::Name(name) => name.to_string(),
     };
-    if first.port == 80 { host } else { format!("{host}:{}", first.port) }
+    if first.port == usual_port { host } else { format!("{host}:{}", first.port) }
 }
 
 impl CheckPlan {

@@ -9,6 +9,7 @@ use super::reader::Reader;
 use super::report::Findings;
 use super::talk;
 use super::target::{self, Target as Url};
+use super::tls;
 use super::tree::{Entry, Node, Value};
 use super::values;
 use super::words;
@@ -28,7 +29,7 @@ pub(super) fn read(
             send: reader.read("send", bytes, out),
             expect: reader.read("expect", bytes, out),
         }),
-        "http" => http(url, targets.unwrap_or_default(), reader, out),
+        "http" => http(url, targets.unwrap_or_default(), 80, reader, out),
         "apache" => apache(url, targets.unwrap_or_default(), reader, out),
         "command" => command(what, reader, out),
         "path" => look_at_path(what, url, reader, out),
@@ -37,7 +38,24 @@ pub(super) fn read(
             let fsinfo = reader.read("fsinfo", values::path, out).unwrap_or("/usr/bin/fsinfo");
             Some(Kind::Xfnts { fsinfo: fsinfo.into() })
         }
-        talks => talk::read(talks, url, reader, out).map(|talk| Kind::Talk(Box::new(talk))),
+        word => match tls::inside(word) {
+            Some("") => {
+                let checked = tls::read(word, None, url, reader, out)?;
+                Some(tls::named_by(checked, targets.unwrap_or_default()))
+            }
+            Some("http") => {
+                let inner = http(url, targets.unwrap_or_default(), 443, reader, out)?;
+                tls::read(word, Some(inner), url, reader, out)
+            }
+            Some(inside) => {
+                let inner = Kind::Talk(Box::new(talk::read(inside, url, reader, out)?));
+                tls::read(word, Some(inner), url, reader, out)
+            }
+            None => {
+                let inner = Kind::Talk(Box::new(talk::read(word, url, reader, out)?));
+                tls::wrapped(inner, url, reader, out)
+            }
+        },
     }
 }
 
@@ -54,6 +72,7 @@ pub(super) fn bytes(key: &str, node: &Node, out: &mut Findings) -> Option<Box<[u
 fn http(
     url: Option<&Url<'_>>,
     targets: &[Target],
+    usual_port: u16,
     reader: &Reader<'_>,
     out: &mut Findings,
 ) -> Option<Kind> {
@@ -62,7 +81,7 @@ fn http(
         _ => Method::Get,
     };
     let body = reader.read("body", bytes, out);
-    let host = host(url, targets);
+    let host = host(url, targets, usual_port);
     if method == Method::Head && body.is_some() {
         let message = "body: the answer to a HEAD request has none";
         out.error(reader.place("body"), message).label("method = \"GET\" asks for it");
@@ -91,18 +110,18 @@ fn apache(
         by_document: true,
         method: Method::Head,
         path: url_path(url, reader, out)?.into(),
-        host: host(url, targets).into(),
+        host: host(url, targets, 80).into(),
         expect: vec![(0, 999)],
         body: None,
         cap: 64 << 10,
     })))
 }
 
-/// The Host field: the URL's host, or the first target's.
-fn host(url: Option<&Url<'_>>, targets: &[Target]) -> String {
+/// The Host field: the URL's host, or the first target's; without the port that is usual.
+fn host(url: Option<&Url<'_>>, targets: &[Target], usual_port: u16) -> String {
     let authority = url.map_or("", |url| url.authority);
-    match authority.strip_suffix(":80").unwrap_or(authority) {
-        "" => host_field(targets),
+    match authority.strip_suffix(&format!(":{usual_port}")).unwrap_or(authority) {
+        "" => host_field(targets, usual_port),
         named => named.to_owned(),
     }
 }
@@ -252,6 +271,11 @@ const fn phases(kind: &str) -> &'static [&'static str] {
         b"command" | b"path" => &["exit"],
         b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
         b"process" => &[],
+        b"tls" | b"iiops" => &["resolve", "connect", "tls", "expiry"],
+        b"https" | b"ftps" | b"smtps" | b"pop3s" | b"imaps" | b"nntps" | b"telnets" | b"ldaps"
+        | b"smtp" | b"pop3" | b"imap" | b"ftp" | b"ldap" | b"redis" | b"mqtt" | b"postgres" => {
+            &["resolve", "connect", "tls", "expiry", "send", "read", "answer"]
+        }
         b"udp" => &["resolve", "connect", "send", "answer"],
         _ => &["resolve", "connect", "send", "read", "answer"],
     }
@@ -265,7 +289,7 @@ pub(super) fn weights(kind: &str, reader: &Reader<'_>, out: &mut Findings) -> We
         weights.exit = Weight::HALF;
     }
     if let Some(weight) = reader.read("weight", values::weight, out) {
-        let all = ["connect", "send", "read", "answer", "close", "exit"];
+        let all = ["connect", "tls", "expiry", "send", "read", "answer", "close", "exit"];
         all.iter().for_each(|phase| set(&mut weights, phase, weight));
     }
     if kind == "process" {
@@ -292,6 +316,8 @@ fn set(weights: &mut Weights, phase: &str, weight: Weight) {
     match phase {
         "resolve" => weights.resolve = Some(weight),
         "connect" => weights.connect = weight,
+        "tls" => weights.tls = weight,
+        "expiry" => weights.expiry = weight,
         "send" => weights.send = weight,
         "read" => weights.read = weight,
         "answer" => weights.answer = weight,

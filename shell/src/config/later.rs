@@ -28,11 +28,7 @@ pub(super) fn kind(word: &str) -> Option<&'static str> {
     Some(remedy)
 }
 
-const KINDS: [(&[&str], &str); 4] = [
-    (
-        &["https", "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls"],
-        "without TLS: a command such as curl asks for you",
-    ),
+const KINDS: [(&[&str], &str); 3] = [
     (&["iplanet"], "`http` with method = \"HEAD\" asks it"),
     (&["ping", "agent", "remote"], "a command can ask it"),
     (

@@ -52,6 +52,7 @@ pub mod talk;
 mod target;
 #[cfg(test)]
 mod tests;
+pub mod tls;
 mod tree;
 mod values;
 pub mod warning;

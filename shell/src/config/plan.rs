@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::few::Few;
 
 use super::talk::Talk;
+use super::tls::{HelloPlan, TlsPlan};
 
 /// Everything a daemon needs to know, from one file and those it includes.
 #[derive(Clone, Debug, PartialEq)]
@@ -313,6 +314,10 @@ pub enum Kind {
     },
     /// A protocol of which a few bytes tell.
     Talk(Box<Talk>),
+    /// One of the others in TLS.
+    Tls(Box<TlsPlan>),
+    /// A TLS hello that is answered by one.
+    Hello(Box<HelloPlan>),
 }
 
 impl Kind {
@@ -328,6 +333,17 @@ impl Kind {
             Self::Process => "process",
             Self::Xfnts { .. } => "xfnts",
             Self::Talk(talk) => talk.word(),
+            Self::Tls(plan) => plan.word(),
+            Self::Hello(_) => "tls",
+        }
+    }
+
+    /// What is spoken: in TLS where that is around it.
+    #[must_use]
+    pub fn spoken(&self) -> &Self {
+        match self {
+            Self::Tls(plan) => plan.inner.as_ref().unwrap_or(self),
+            other => other,
         }
     }
 }
@@ -406,6 +422,10 @@ pub struct Weights {
     pub resolve: Option<Weight>,
     /// Connecting.
     pub connect: Weight,
+    /// The TLS handshake.
+    pub tls: Weight,
+    /// A certificate that is valid for less time than was asked for.
+    pub expiry: Weight,
     /// Sending.
     pub send: Weight,
     /// Reading: late or cut.
@@ -423,6 +443,8 @@ impl Weights {
     pub const DEFAULT: Self = Self {
         resolve: None,
         connect: Weight::COMPLETE,
+        tls: Weight::COMPLETE,
+        expiry: Weight::LEAST,
         send: Weight::COMPLETE,
         read: Weight::HALF,
         answer: Weight::HALF,

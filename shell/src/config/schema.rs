@@ -4,7 +4,7 @@
 //! them, so that the two cannot differ. A table is always flat: no key changes which others may
 //! stand beside it, except that each kind of check has its own.
 
-use super::{talk, words};
+use super::{talk, tls, words};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -379,14 +379,18 @@ pub(super) fn of_kind(kind: &str) -> &'static [Key] {
 
 /// The kinds that have `key`.
 pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
-    let has = |kind: &&str| of_kind(kind).iter().any(|own| own.name == key);
+    let has = |kind: &&str| {
+        let lists = tls::of_kind(kind).into_iter().chain([of_kind(kind)]);
+        lists.flatten().any(|own| own.name == key)
+    };
     KINDS.into_iter().filter(has).collect()
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 19] = [
+pub const KINDS: [&str; 29] = [
     "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
-    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "udp",
+    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "udp", "https", "ftps", "smtps",
+    "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.
@@ -414,7 +418,7 @@ const ELSEWHERE: [(&str, &[&str]); 12] = [
 /// Everything a file may hold, for `giveover schema`.
 #[must_use]
 pub fn text() -> String {
-    let tables = TABLES.iter().chain(&talk::TABLES);
+    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES);
     let texts: Vec<String> =
         tables.filter(|table| !table.keys.is_empty()).map(TableOf::text).collect();
     texts.join("\n") + "\n"
@@ -424,7 +428,8 @@ pub fn text() -> String {
 #[must_use]
 pub fn kind_text(word: &str) -> Option<String> {
     let name = format!("check.NAME, kind {word}");
-    let table = TABLES.iter().chain(&talk::TABLES).find(|table| table.name == name)?;
+    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES);
+    let table = tables.into_iter().find(|table| table.name == name)?;
     Some(table.text())
 }
 

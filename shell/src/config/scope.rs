@@ -34,6 +34,21 @@ impl CheckPlan {
                 (Phase::Read, weights.read),
                 (Phase::Answer, weights.answer),
             ]),
+            // A certificate that is soon to expire is not among them: it is a warning, and no
+            // ground to judge limits on.
+            Kind::Tls(plan) => {
+                emits.extend([(Phase::Connect, weights.connect), (Phase::Tls, weights.tls)]);
+                if plan.inner.is_some() {
+                    emits.extend([
+                        (Phase::Send, weights.send),
+                        (Phase::Read, weights.read),
+                        (Phase::Answer, weights.answer),
+                    ]);
+                }
+            }
+            Kind::Hello(_) => {
+                emits.extend([(Phase::Connect, weights.connect), (Phase::Tls, weights.tls)]);
+            }
             Kind::Command(command) => {
                 let exits = exits(&command.exit, weights.exit);
                 emits.extend(exits.into_iter().map(|weight| (Phase::Exit, weight)));

@@ -6,6 +6,7 @@ use super::later;
 use super::plan::Host;
 use super::schema::KINDS;
 use super::talk;
+use super::tls;
 use super::words;
 
 /// A host, with its port if one is written.
@@ -82,9 +83,9 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
             return Ok(Target { kind, address: None, authority: "", user: "", path });
         }
         "path" => return Err(BadTarget::new("a path is of this host", "path:///srv/data")),
-        "http" | "apache" => check_path(path)?,
+        "http" | "apache" | "https" => check_path(path)?,
         _ if path.is_empty() => {}
-        _ if talk::path_means(kind).is_some() => plain_path(kind, path)?,
+        _ if talk::path_means(plain(kind)).is_some() => plain_path(kind, path)?,
         _ => {
             let remedy = format!("{word}://{authority}");
             return Err(BadTarget::new(format!("{} target has no path", a(kind)), remedy));
@@ -94,7 +95,7 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
     if user.contains(':') {
         return Err(BadTarget::new("a password has no place in a target", "leave it out"));
     }
-    if !(user.is_empty() || talk::has_user(kind)) {
+    if !(user.is_empty() || talk::has_user(plain(kind))) {
         return Err(BadTarget::new(format!("{} target has no user", a(kind)), "leave it out"));
     }
     Ok(Target { kind, address: Some(address(authority)?), authority, user, path })
@@ -102,7 +103,7 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
 
 /// The path of a kind for which it is a name: taken as it is written.
 fn plain_path(kind: &'static str, path: &str) -> Result<(), BadTarget> {
-    let key = talk::path_means(kind).unwrap_or_default();
+    let key = talk::path_means(plain(kind)).unwrap_or_default();
     let name = path.strip_prefix('/').unwrap_or_default();
     if name.contains(['/', '?', '#', '%']) || !path.starts_with('/') {
         let message = format!("{} target has a plain name for its path", a(kind));
@@ -111,10 +112,15 @@ fn plain_path(kind: &'static str, path: &str) -> Result<(), BadTarget> {
     Ok(())
 }
 
+/// The kind spoken inside `kind`, or `kind` itself.
+fn plain(kind: &str) -> &str {
+    tls::inside(kind).filter(|inside| !inside.is_empty()).unwrap_or(kind)
+}
+
 /// `a tcp`, `an http`.
 pub(super) fn a(kind: &str) -> String {
     let spelled = ["http", "apache", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt"];
-    let n = if spelled.contains(&kind) { "n" } else { "" };
+    let n = if spelled.contains(&plain(kind)) || kind == "iiops" { "n" } else { "" };
     format!("a{n} {kind}")
 }
 
@@ -215,7 +221,7 @@ pub(super) fn usual_port(kind: &str) -> Option<u16> {
     match kind {
         "http" | "apache" => Some(80),
         "xfnts" => Some(7100),
-        _ => talk::usual_port(kind),
+        _ => talk::usual_port(kind).or_else(|| tls::usual_port(kind)),
     }
 }
 
@@ -291,8 +297,8 @@ mod tests {
         assert_eq!((base.authority, base.path), ("h", "/dc=example,dc=org"));
         assert_eq!(parse("process").expect("a target").address, None);
         for text in [
-            "https://h/",
-            "ftps://h",
+            "httpz://h/",
+            "ftps://h/x",
             "ftp://u@h",
             "postgres://u:secret@h",
             "postgres://h/d?host=/run",

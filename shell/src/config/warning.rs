@@ -175,7 +175,7 @@ pub(super) fn of_service(service: &ServicePlan, places: &Places, out: &mut Findi
     let first = places.checks.first().copied().unwrap_or(places.header);
     let kinds = || service.counted().map(|check| &check.kind);
     let asks_nothing = kinds().all(|kind| matches!(kind, Kind::Process));
-    let connects = |kind: &Kind| match kind {
+    let connects = |kind: &Kind| match kind.spoken() {
         Kind::Tcp { expect, .. } => expect.is_none(),
         Kind::Talk(talk) => talk.needs_no_answer(),
         kind => matches!(kind, Kind::Process),
@@ -201,7 +201,7 @@ pub(super) fn of_all(services: &[(ServicePlan, Places)], out: &mut Findings) {
     let mut owners: HashMap<&Target, usize> = HashMap::new();
     for (number, (service, places)) in services.iter().enumerate() {
         for (check, place) in service.checks.iter().zip(&places.checks) {
-            if check.observe || matches!(check.kind, Kind::Http(_)) {
+            if check.observe || matches!(check.kind.spoken(), Kind::Http(_)) {
                 continue; // one web server serves many: the path is what differs
             }
             for target in &check.targets {

@@ -67,12 +67,22 @@ impl Daemon {
                 self.take(Answer { id, result, elapsed_ms: 0, shown: 0 });
             }
             Kind::Command(_) => self.begin_program(id),
-            Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } | Kind::Talk(_)
+            Kind::Tcp { .. }
+            | Kind::Http(_)
+            | Kind::Xfnts { .. }
+            | Kind::Talk(_)
+            | Kind::Tls(_)
+            | Kind::Hello(_)
                 if check.targets.is_empty() =>
             {
                 self.no_address(id);
             }
-            Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } | Kind::Talk(_) => {
+            Kind::Tcp { .. }
+            | Kind::Http(_)
+            | Kind::Xfnts { .. }
+            | Kind::Talk(_)
+            | Kind::Tls(_)
+            | Kind::Hello(_) => {
                 state.pending = check.targets.len().min(usize::from(u8::MAX)) as u8;
                 for target in 0..state.pending {
                     self.begin_target(ProbeId { target, ..id }, now);

@@ -146,8 +146,11 @@ fn is_local(check: &CheckPlan) -> bool {
     match check.kind {
         Kind::Process => true,
         Kind::Command(_) => false,
-        Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } | Kind::Talk(_) => {
-            check.targets.iter().all(|target| loopback(&target.host))
-        }
+        Kind::Tcp { .. }
+        | Kind::Http(_)
+        | Kind::Xfnts { .. }
+        | Kind::Talk(_)
+        | Kind::Tls(_)
+        | Kind::Hello(_) => check.targets.iter().all(|target| loopback(&target.host)),
     }
 }

@@ -49,9 +49,12 @@ impl Daemon {
         let check = &self.plan.services[id.service as usize].checks[usize::from(id.check)];
         let targets = match check.kind {
             Kind::Command(_) | Kind::Process => 1,
-            Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } | Kind::Talk(_) => {
-                check.targets.len().min(usize::from(u8::MAX)) as u8
-            }
+            Kind::Tcp { .. }
+            | Kind::Http(_)
+            | Kind::Xfnts { .. }
+            | Kind::Talk(_)
+            | Kind::Tls(_)
+            | Kind::Hello(_) => check.targets.len().min(usize::from(u8::MAX)) as u8,
         };
         let kind = check.kind.clone();
         self.with_once(id, |state| state.pending = targets);
@@ -61,7 +64,12 @@ impl Daemon {
                 self.take_once(Answer { id, result, elapsed_ms: 0, shown: 0 });
             }
             Kind::Command(_) => self.begin_program(id),
-            Kind::Tcp { .. } | Kind::Http(_) | Kind::Xfnts { .. } | Kind::Talk(_) => {
+            Kind::Tcp { .. }
+            | Kind::Http(_)
+            | Kind::Xfnts { .. }
+            | Kind::Talk(_)
+            | Kind::Tls(_)
+            | Kind::Hello(_) => {
                 for target in 0..targets {
                     let id = ProbeId { target, ..id };
                     self.prober.start(&mut self.reactor, &self.plan.services, id, now);

@@ -6,7 +6,7 @@
 use giveover_core::failure::{Cause, Phase};
 use rustix::io::Errno;
 
-use super::span;
+use super::{span, tls};
 
 /// What a check asked for, as far as its failures have to be explained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -146,6 +146,8 @@ fn network(cause: Cause, timeout_ms: u64) -> String {
         Phase::Connect if cause.code == errno(Errno::CONNREFUSED) => String::from("refused"),
         Phase::Tls if timed_out => format!("no TLS in {limit}"),
         Phase::Tls if cause.code == 0 => String::from("no TLS"),
+        Phase::Tls if cause.code == errno(Errno::NODATA) => String::from("closed before TLS"),
+        Phase::Tls => tls::words(cause.code).unwrap_or_else(|| errno_words(cause.code)),
         Phase::Send if timed_out => format!("not sent in {limit}"),
         Phase::Read if timed_out => format!("no answer in {limit}"),
         Phase::Read if cause.code == 0 || cause.code == errno(Errno::NODATA) => {

@@ -6,7 +6,7 @@ use super::model::CheckDoc;
 use crate::config::plan::{CheckPlan, Kind, ServicePlan};
 use crate::config::talk::{BannerPlan, Talk, codes};
 use crate::config::words;
-use crate::message::cause;
+use crate::message::{cause, tls};
 
 /// What `check` asked for, for explaining why it failed.
 #[must_use]
@@ -17,7 +17,7 @@ pub fn asked<'a>(check: &'a CheckPlan, expected: &'a str) -> cause::Asked<'a> {
 
 /// The same, with what the code that was `found` means.
 fn asked_of<'a>(check: &'a CheckPlan, expected: &'a str, found: Cause) -> cause::Asked<'a> {
-    let answer = match (&check.kind, found.phase) {
+    let answer = match (check.kind.spoken(), found.phase) {
         (Kind::Talk(talk), Phase::Answer) => talk.code_words(found.code),
         _ => "",
     };
@@ -49,7 +49,7 @@ pub fn brief_words(plan: &ServicePlan, found: Cause) -> String {
 /// status was right, what the body lacks. Empty where a code says nothing.
 #[must_use]
 pub fn expected_words(kind: &Kind, found: Cause) -> String {
-    let http = match kind {
+    let http = match kind.spoken() {
         Kind::Http(http) => http,
         Kind::Talk(talk) => return talk_expected(talk),
         _ => return String::new(),
@@ -100,7 +100,8 @@ fn quoted(bytes: &[u8]) -> String {
 /// What a healthy answer showed: an HTTP status.
 #[must_use]
 pub fn shown_words(kind: &Kind, shown: u16) -> String {
-    match kind {
+    match kind.spoken() {
+        Kind::Tls(_) if shown > 0 => format!("certificate valid for {}", tls::days(shown)),
         Kind::Http(_) if shown > 0 => shown.to_string(),
         Kind::Talk(talk) if shown > 0 => match talk.code_words(shown) {
             "" => shown.to_string(),

@@ -49,7 +49,7 @@ impl Header {
 }
 
 /// The next element of `bytes`: its tag, as much of its content as is there, and what follows.
-pub(super) fn next(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+pub(in crate::check) fn next(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let mut header = Header::default();
     for (place, byte) in bytes.iter().enumerate() {
         if let Some(read) = header.byte(*byte) {

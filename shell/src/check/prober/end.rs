@@ -143,12 +143,12 @@ impl Prober {
 
 impl Stage {
     /// The phase that a failure in this stage belongs to.
-    pub(super) const fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> Phase {
         match self {
             Self::Resolving => Phase::Resolve,
             Self::Connecting | Self::Racing(_) => Phase::Connect,
-            Self::Sending(..) => Phase::Send,
-            Self::Reading(_) => Phase::Read,
+            Self::Sending(dialogue, _) => dialogue.phase().unwrap_or(Phase::Send),
+            Self::Reading(dialogue) => dialogue.phase().unwrap_or(Phase::Read),
             Self::Asking(_) => Phase::Silence,
             Self::Closing(_) | Self::Farewell => Phase::Close,
         }

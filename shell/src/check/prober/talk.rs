@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use giveover_core::failure::Phase;
+use giveover_core::time::Instant;
 use mio::Interest;
 use rustix::io::Errno;
 
@@ -13,9 +14,12 @@ use super::{BUFFER, Prober, Slot, Stage, Turn};
 use crate::check::dialogue::{self, Dialogue};
 use crate::check::outcome::{Outcome, Step, code, is_our_lack};
 use crate::check::socket::{Close, Progress, Socket};
-use crate::check::trace::said;
+use crate::check::tls::{self, Session};
+use crate::check::trace::{Trace, said};
 use crate::check::xfnts;
 use crate::config::plan::{CheckPlan, Kind};
+use crate::config::tls::TlsPlan;
+use crate::message::tls as codes;
 use crate::reactor::Ready;
 
 /// More than this after our goodbye is not read.
@@ -97,6 +101,7 @@ impl Prober {
                 probe.stage = Stage::Sending(dialogue, 0);
                 self.send(turn, plan, key);
             }
+            (None, Kind::Tls(tls)) => self.begin_tls(turn, plan, tls, key),
             (None, Kind::Xfnts { .. }) => self.say_goodbye(turn, key),
             (None, Kind::Tcp { .. }) => {
                 self.finish(turn, key, Outcome::Healthy { shown: 0 }, Close::Reset);
@@ -162,6 +167,7 @@ impl Prober {
         };
         let bytes = dialogue.words(&plan.kind, request);
         let has_heard = dialogue.has_heard();
+        let handshake = dialogue.phase();
         while let Some(rest @ [_, ..]) = bytes.get(*sent..) {
             match socket.send(rest) {
                 Ok(length) => *sent += length,
@@ -171,11 +177,12 @@ impl Prober {
                 }
                 Err(errno) => {
                     let phase = if has_heard { Phase::Read } else { Phase::Send };
+                    let phase = handshake.unwrap_or(phase);
                     return self.finish(turn, key, Outcome::failed(phase, errno), Close::Reset);
                 }
             }
         }
-        if let (Some(trace), false) = (trace, bytes.is_empty()) {
+        if let (Some(trace), false) = (trace, bytes.is_empty() || is_inside(&plan.kind)) {
             trace.said(said(&plan.kind, bytes), turn.now);
         }
         if !dialogue::expects_answer(&plan.kind) {
@@ -186,6 +193,31 @@ impl Prober {
             probe.stage = Stage::Reading(dialogue);
         }
         self.await_more(turn, key, Interest::READABLE);
+    }
+
+    /// Begins what is said in TLS, or on the way to it.
+    fn begin_tls(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, tls: &TlsPlan, key: Key) {
+        let notes = self.trace.is_some();
+        let Some(Slot::Probe(probe)) = self.slots.get_mut(key) else { return };
+        let target = plan.targets.get(usize::from(probe.id.target));
+        let name = target.and_then(|target| tls::name_of(tls.name.as_deref(), target));
+        let session = match name {
+            Some(name) => self
+                .trusted
+                .config(&tls.trust)
+                .and_then(|config| Session::begin(tls, config, name, notes)),
+            None => Err(Outcome::Lacking { phase: Phase::Tls, code: codes::NO_NAME }),
+        };
+        match session {
+            Ok(mut session) => {
+                if let Some(trace) = &mut self.trace {
+                    trace.inside(&plan.kind, session.notes(), turn.now);
+                }
+                probe.stage = Stage::Sending(Dialogue::Tls(Box::new(session)), 0);
+                self.send(turn, plan, key);
+            }
+            Err(outcome) => self.finish(turn, key, outcome, Close::Reset),
+        }
     }
 
     /// Waits for the socket, up to the deadline.
@@ -220,16 +252,18 @@ impl Prober {
                     return self.finish(turn, key, outcome, Close::Reset);
                 }
             };
-            if let Some(trace) = trace {
+            if let Some(trace) = trace.as_mut().filter(|_| !is_inside(&plan.kind)) {
                 trace.heard(&plan.kind, bytes);
             }
             let short = bytes.len() < full;
+            let now = turn.now;
             match &mut probe.stage {
                 Stage::Closing(read) => *read += bytes.len(),
-                Stage::Reading(dialogue) => match dialogue.on_bytes(&plan.kind, bytes) {
+                Stage::Reading(dialogue) => match heard(dialogue, plan, bytes, trace, now) {
                     Step::More => {}
                     Step::Say => self.reply(turn, plan, key),
                     Step::Done { outcome, whole } => {
+                        self.part(turn, plan, key, &[]);
                         return self.conclude(turn, key, outcome, whole || ended);
                     }
                     Step::Leave { outcome, words } => {
@@ -257,11 +291,16 @@ impl Prober {
 
     /// Says parting words. Whether they arrive is not waited for: the verdict stands.
     fn part(&mut self, turn: &Turn<'_>, plan: &CheckPlan, key: Key, words: &[u8]) {
-        let Self { slots, trace, .. } = self;
+        let Self { slots, request, trace, .. } = self;
         let Some(Slot::Probe(probe)) = slots.get_mut(key) else { return };
+        // In TLS the words are in the session, and an alert if it failed.
+        let words = match &probe.stage {
+            Stage::Reading(dialogue @ Dialogue::Tls(_)) => dialogue.words(&plan.kind, request),
+            _ => words,
+        };
         let Some(socket) = probe.socket.as_ref().filter(|_| !words.is_empty()) else { return };
         if socket.send(words).is_ok() {
-            if let Some(trace) = trace {
+            if let Some(trace) = trace.as_mut().filter(|_| !is_inside(&plan.kind)) {
                 trace.said(said(&plan.kind, words), turn.now);
             }
         }
@@ -303,6 +342,26 @@ impl Prober {
     }
 }
 
+/// What the dialogue makes of `bytes`; what it says and hears inside TLS goes to the trace.
+fn heard(
+    dialogue: &mut Dialogue,
+    plan: &CheckPlan,
+    bytes: &[u8],
+    trace: &mut Option<Trace>,
+    now: Instant,
+) -> Step {
+    let step = dialogue.on_bytes(&plan.kind, bytes);
+    if let (Dialogue::Tls(session), Some(trace)) = (dialogue, trace) {
+        trace.inside(&plan.kind, session.notes(), now);
+    }
+    step
+}
+
+/// Whether what is on the wire is not what is said.
+const fn is_inside(kind: &Kind) -> bool {
+    matches!(kind, Kind::Tls(_))
+}
+
 /// What has to be heard of a connection in the making, and after.
 pub(super) fn interest(plan: &CheckPlan) -> Interest {
     match plan.kind {
@@ -324,6 +383,7 @@ pub(super) fn connect_failed(plan: &CheckPlan, errno: Errno) -> Outcome {
 /// it is a refusal): where nothing more was wanted of it, it is the disconnect that failed.
 fn broken(plan: &CheckPlan, errno: Errno) -> Outcome {
     let phase = match errno {
+        Errno::CONNRESET | Errno::PIPE if is_inside(&plan.kind) => Phase::Send,
         Errno::CONNRESET | Errno::PIPE if Dialogue::of(&plan.kind).is_some() => Phase::Send,
         Errno::CONNRESET | Errno::PIPE => Phase::Close,
         _ => Phase::Connect,

@@ -17,6 +17,7 @@ mod said_of_policies;
 mod said_of_quantities;
 mod said_of_services;
 mod said_of_syntax;
+mod said_of_tls;
 mod said_of_warnings;
 
 /// Everything that is said about `text`: errors, or the warnings of what can be run.
