@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 28] = [
+const PACKAGES: [Package; 29] = [
     Package {
         name: "strace",
         brings: "strace",
@@ -75,6 +75,13 @@ const PACKAGES: [Package; 28] = [
         unit: Some("apache2.service"),
         needed: For::RealServers,
         why: "the web server of the source documents' Apache monitor",
+    },
+    Package {
+        name: "rpcbind",
+        brings: "rpcbind",
+        unit: Some("rpcbind.service"),
+        needed: For::RealServers,
+        why: "a real portmapper for `rpc` checks",
     },
     Package {
         name: "slapd",

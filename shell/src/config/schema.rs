@@ -384,9 +384,9 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 19] = [
+pub const KINDS: [&str; 20] = [
     "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
-    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "udp",
+    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "rpc", "udp",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.
