@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 30] = [
+const PACKAGES: [Package; 31] = [
     Package {
         name: "openssl",
         brings: "openssl",
@@ -89,6 +89,13 @@ const PACKAGES: [Package; 30] = [
         unit: Some("apache2.service"),
         needed: For::RealServers,
         why: "the web server of the source documents' Apache monitor",
+    },
+    Package {
+        name: "rpcbind",
+        brings: "rpcbind",
+        unit: Some("rpcbind.service"),
+        needed: For::RealServers,
+        why: "a real portmapper for `rpc` checks",
     },
     Package {
         name: "slapd",

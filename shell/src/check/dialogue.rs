@@ -12,6 +12,7 @@ mod pop3;
 mod postgres;
 mod redis;
 mod reply;
+pub(super) mod rpc;
 mod talk;
 mod telnet;
 #[cfg(test)]

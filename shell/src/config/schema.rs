@@ -387,10 +387,10 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 29] = [
+pub const KINDS: [&str; 30] = [
     "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
-    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "udp", "https", "ftps", "smtps",
-    "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls",
+    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "rpc", "udp", "https", "ftps",
+    "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.

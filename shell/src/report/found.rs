@@ -81,6 +81,7 @@ fn talk_expected(talk: &Talk) -> String {
         Talk::Dns(plan) => {
             words::or(plan.expect.iter().map(|(code, _)| codes::numbered(&codes::DNS, *code)))
         }
+        Talk::Rpc(_) => String::from("SUCCESS"),
         Talk::Telnet | Talk::Postgres(_) | Talk::Udp { .. } => String::new(),
     }
 }

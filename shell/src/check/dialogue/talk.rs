@@ -12,6 +12,7 @@ use super::mqtt::Mqtt;
 use super::pop3::Pop3;
 use super::postgres::Postgres;
 use super::redis::Redis;
+use super::rpc::Rpc;
 use super::telnet::Telnet;
 use crate::check::outcome::{Outcome, Step};
 use crate::config::talk::Talk;
@@ -51,6 +52,7 @@ enum With {
     Postgres(Postgres),
     Ldap(Ldap),
     Dns(Dns),
+    Rpc(Rpc),
 }
 
 impl TalkDialogue {
@@ -67,7 +69,8 @@ impl TalkDialogue {
             Talk::Postgres(_) => With::Postgres(Postgres::default()),
             Talk::Ldap { .. } => With::Ldap(Ldap::default()),
             Talk::Dns(plan) if plan.tcp => With::Dns(Dns::default()),
-            Talk::Dns(_) | Talk::Udp { .. } => return None,
+            Talk::Rpc(plan) if plan.tcp => With::Rpc(Rpc::default()),
+            Talk::Dns(_) | Talk::Rpc(_) | Talk::Udp { .. } => return None,
         };
         Some(Self { read: 0, with })
     }
@@ -83,6 +86,7 @@ impl TalkDialogue {
             (With::Postgres(postgres), Talk::Postgres(plan)) => postgres.words(plan, out),
             (With::Ldap(ldap), Talk::Ldap { base, .. }) => ldap.words(base.as_deref(), out),
             (With::Dns(_), Talk::Dns(plan)) => Dns::words(plan, out),
+            (With::Rpc(_), Talk::Rpc(plan)) => Rpc::words(plan, out),
             _ => {}
         }
     }
@@ -137,6 +141,7 @@ impl With {
                 ldap.byte(base.is_some(), expect, byte)
             }
             (Self::Dns(dns), Talk::Dns(plan)) => dns.byte(plan, byte),
+            (Self::Rpc(rpc), Talk::Rpc(_)) => rpc.byte(byte),
             _ => return None,
         })
     }

@@ -3,7 +3,7 @@
 use super::talk::TalkDialogue;
 use crate::check::outcome::{Outcome, Step};
 use crate::check::testing::Random;
-use crate::config::talk::{BannerPlan, DnsPlan, Greets, PostgresPlan, Talk, codes};
+use crate::config::talk::{BannerPlan, DnsPlan, Greets, PostgresPlan, RpcPlan, Talk, codes};
 
 /// The verdict, all that we said, and how many bytes it took; no verdict yet is `None`.
 fn converse<'a>(
@@ -94,6 +94,10 @@ fn dns() -> Talk {
     })
 }
 
+fn rpc() -> Talk {
+    Talk::Rpc(RpcPlan { program: 100_000, version: 2, tcp: true })
+}
+
 const OK: Outcome = Outcome::Healthy { shown: 0 };
 const NONSENSE: Outcome = Outcome::wrong(0);
 
@@ -124,6 +128,20 @@ fn complete() -> Vec<(Talk, Vec<u8>, Outcome)> {
     let mut add = |talk: Talk, bytes: &[u8], outcome| all.push((talk, bytes.to_vec(), outcome));
     add(smtp(), b"220 mail.example ESMTP\r\n", shown(220));
     add(smtp(), b"220-mail.example\r\n220-no spam\r\n220 go\r\n", shown(220));
+    let id = b"\x67\x6f\x67\x6f";
+    let reply = |mark: &[u8], rest: &[u8]| [mark, id, rest].concat();
+    let accepted = b"\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    let whole = [&accepted[..], b"\0"].concat();
+    add(rpc(), &reply(b"\x80\0\0\x18", &whole), OK);
+    let unavailable = [&accepted[..], b"\x01"].concat();
+    add(rpc(), &reply(b"\x80\0\0\x18", &unavailable), Outcome::wrong(1));
+    let refused = b"\0\0\0\x01\0\0\0\x01\0\0\0\x01";
+    add(rpc(), &reply(b"\x80\0\0\x14", refused), Outcome::wrong(17));
+    let verifier = b"\0\0\0\x01\0\0\0\0\0\0\0\x06\0\0\0\x05abcde\0\0\0\0\0\0\0";
+    add(rpc(), &reply(b"\x80\0\0\x20", verifier), OK);
+    // In two fragments, the first of which ends in the number of the call.
+    let (first, second) = (b"\0\0\0\x02\x67\x6f", b"\x80\0\0\x16\x67\x6f");
+    add(rpc(), &[&first[..], second, &whole].concat(), OK);
     add(smtp(), b"554 no service\r\n", Outcome::wrong(554));
     add(smtp(), b"421 busy\r\n", Outcome::wrong(421));
     add(ehlo(), b"220 mail\r\n250-mail\r\n250 SIZE\r\n", shown(250));

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use super::race::port_of;
 use super::slab::Key;
 use super::{BUFFER, Prober, Slot, Stage, Turn};
-use crate::check::dialogue::dns;
+use crate::check::dialogue::{dns, rpc};
 use crate::check::needle::Search;
 use crate::check::outcome::{Outcome, code, is_our_lack};
 use crate::check::socket::{Close, Socket};
@@ -169,6 +169,7 @@ impl Prober {
         request.clear();
         match talk {
             Talk::Dns(plan) => dns::query(plan, asking.id, request),
+            Talk::Rpc(plan) => rpc::call(plan, asking.id, request),
             Talk::Udp { send, .. } => request.extend_from_slice(send),
             _ => {}
         }
@@ -233,6 +234,10 @@ fn judge(talk: &Talk, id: u16, bytes: &[u8]) -> Option<Outcome> {
             let right = plan.expect.iter().any(|(first, last)| (*first..=*last).contains(&code));
             Some(if right { Outcome::Healthy { shown: code } } else { Outcome::wrong(code) })
         }
+        Talk::Rpc(_) => Some(match rpc::answered(id, bytes)? {
+            0 => Outcome::Healthy { shown: 0 },
+            code => Outcome::wrong(code),
+        }),
         Talk::Udp { expect: Some(expect), .. } => {
             let found = Search::default().over(expect, bytes);
             Some(if found { Outcome::Healthy { shown: 0 } } else { Outcome::wrong(0) })

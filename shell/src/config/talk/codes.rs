@@ -82,6 +82,27 @@ pub const LDAP: [(u16, &str); 16] = [
     (53, "53 unwillingToPerform"),
 ];
 
+/// Answers to calls of ONC RPC: what became of an accepted one; from 16 on why it was refused.
+pub const RPC: [(u16, &str); 8] = [
+    (0, "SUCCESS"),
+    (1, "PROG_UNAVAIL"),
+    (2, "PROG_MISMATCH"),
+    (3, "PROC_UNAVAIL"),
+    (4, "GARBAGE_ARGS"),
+    (5, "SYSTEM_ERR"),
+    (16, "RPC_MISMATCH"),
+    (17, "AUTH_ERROR"),
+];
+
+/// Programs of ONC RPC that have names, and the version that is called.
+pub const PROGRAMS: [(u32, u32, &str); 5] = [
+    (100_000, 2, "rpcbind"),
+    (100_003, 3, "nfsd"),
+    (100_005, 3, "mountd"),
+    (100_021, 4, "lockd"),
+    (100_024, 1, "statd"),
+];
+
 /// Response codes of DNS (RFC 1035, 4.1.1, and RFC 2136), and what each means.
 pub const DNS: [(u16, &str); 11] = [
     (0, "NOERROR"),

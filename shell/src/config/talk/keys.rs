@@ -3,7 +3,7 @@
 use super::super::schema::{Key, TableOf, key};
 
 /// The tables of these kinds.
-pub(in crate::config) const TABLES: [TableOf; 12] = [
+pub(in crate::config) const TABLES: [TableOf; 13] = [
     TableOf {
         name: "check.NAME, kind smtp",
         about: "A mail server (port 25): its greeting is waited for, 220 is healthy; then QUIT, so \
@@ -73,6 +73,13 @@ pub(in crate::config) const TABLES: [TableOf; 12] = [
         keys: DNS,
     },
     TableOf {
+        name: "check.NAME, kind rpc",
+        about: "The null procedure of an ONC RPC program, called at the port that is named (111, \
+                rpcbind's own). By datagram it is called three times in all; silence weighs what \
+                `connect` does.",
+        keys: RPC,
+    },
+    TableOf {
         name: "check.NAME, kind udp",
         about: "A datagram. Without `expect` any answer is healthy, and silence too: only a report \
                 that it is unreachable is not. One is sent each 1.1 s for 4 s, because a dead \
@@ -95,6 +102,7 @@ pub(in crate::config) fn of_kind(kind: &str) -> Option<&'static [Key]> {
         "mqtt" => MQTT,
         "postgres" => POSTGRES,
         "dns" => DNS,
+        "rpc" => RPC,
         "udp" => UDP,
         _ => return None,
     })
@@ -150,6 +158,17 @@ const DNS: &[Key] = &[
     key("type", "A, AAAA, SOA, NS, MX, …", "\"SOA\" of the root, else \"A\"", "what of it"),
     key("expect", "\"NOERROR\", \"NXDOMAIN\", …", "[\"NOERROR\"]", "which responses are right"),
     key("transport", "udp, tcp", "\"udp\"", "how it is asked"),
+];
+
+const RPC: &[Key] = &[
+    key(
+        "program",
+        "rpcbind, nfsd, mountd, lockd, statd, or a number",
+        "\"rpcbind\"",
+        "whose null procedure is called",
+    ),
+    key("version", "0 to 4294967295", "the usual one, else 1", "which version of the program"),
+    key("transport", "udp, tcp", "\"udp\"", "how it is called"),
 ];
 
 const UDP: &[Key] = &[

@@ -50,6 +50,8 @@ pub enum Talk {
     },
     /// A query.
     Dns(DnsPlan),
+    /// A call of the null procedure.
+    Rpc(RpcPlan),
     /// A datagram, which nothing needs to answer.
     Udp {
         /// What it holds.
@@ -105,11 +107,22 @@ pub struct DnsPlan {
     pub tcp: bool,
 }
 
+/// Which program's null procedure is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RpcPlan {
+    /// The program's number.
+    pub program: u32,
+    /// Its version.
+    pub version: u32,
+    /// On a connection instead of by datagram.
+    pub tcp: bool,
+}
+
 impl Talk {
     /// The words of these kinds, as in `kind = "smtp"`.
-    pub const KINDS: [&'static str; 12] = [
+    pub const KINDS: [&'static str; 13] = [
         "smtp", "pop3", "imap", "ftp", "nntp", "telnet", "ldap", "redis", "mqtt", "postgres",
-        "dns", "udp",
+        "dns", "rpc", "udp",
     ];
 
     /// The kind's word.
@@ -127,6 +140,7 @@ impl Talk {
             Self::Postgres(_) => "postgres",
             Self::Ldap { .. } => "ldap",
             Self::Dns(_) => "dns",
+            Self::Rpc(_) => "rpc",
             Self::Udp { .. } => "udp",
         }
     }
@@ -140,7 +154,12 @@ impl Talk {
     /// Whether it is said in datagrams.
     #[must_use]
     pub const fn is_datagram(&self) -> bool {
-        matches!(self, Self::Udp { .. } | Self::Dns(DnsPlan { tcp: false, .. }))
+        matches!(
+            self,
+            Self::Udp { .. }
+                | Self::Dns(DnsPlan { tcp: false, .. })
+                | Self::Rpc(RpcPlan { tcp: false, .. })
+        )
     }
 
     /// Whether silence is as good as an answer.
@@ -161,6 +180,7 @@ impl Talk {
             Self::Postgres(_) => codes::state_words(code),
             Self::Ldap { .. } => codes::numbered(&codes::LDAP, code),
             Self::Dns(_) => codes::numbered(&codes::DNS, code),
+            Self::Rpc(_) => codes::numbered(&codes::RPC, code),
         }
     }
 }
@@ -173,6 +193,7 @@ pub(super) fn usual_port(kind: &str) -> Option<u16> {
         "smtp" => 25,
         "dns" => 53,
         "pop3" => 110,
+        "rpc" => 111,
         "nntp" => 119,
         "imap" => 143,
         "ldap" => 389,

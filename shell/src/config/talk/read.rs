@@ -4,9 +4,9 @@ use super::super::kind::{bytes, statuses};
 use super::super::reader::Reader;
 use super::super::report::Findings;
 use super::super::target::Target as Url;
-use super::super::tree::Node;
+use super::super::tree::{Node, Value};
 use super::super::{values, words};
-use super::{BannerPlan, Codes, DnsPlan, Greets, PostgresPlan, Talk, codes};
+use super::{BannerPlan, Codes, DnsPlan, Greets, PostgresPlan, RpcPlan, Talk, codes};
 
 /// The longest text that goes into a protocol's field.
 const LONGEST: usize = 255;
@@ -40,6 +40,7 @@ pub(in crate::config) fn read(
         }
         "postgres" => Talk::Postgres(postgres(url, reader, out)?),
         "dns" => Talk::Dns(dns(url, reader, out)?),
+        "rpc" => Talk::Rpc(rpc(reader, out)?),
         _ => {
             let given = |key: &str, out: &mut Findings| {
                 reader.entry(key).map(|entry| bytes(key, &entry.node, out))
@@ -121,6 +122,40 @@ fn dns(url: Option<&Url<'_>>, reader: &Reader<'_>, out: &mut Findings) -> Option
     question.extend_from_slice(&kind?.unwrap_or(usual).to_be_bytes());
     question.extend_from_slice(&IN.to_be_bytes());
     Some(DnsPlan { question: question.into(), expect: expect?, tcp: tcp? == 1 })
+}
+
+fn rpc(reader: &Reader<'_>, out: &mut Findings) -> Option<RpcPlan> {
+    let program = match reader.entry("program") {
+        Some(entry) => program("program", &entry.node, out),
+        None => Some((100_000, 2)),
+    };
+    let version = match reader.entry("version") {
+        Some(entry) => {
+            values::number(0..=i64::from(u32::MAX))("version", &entry.node, out).map(Some)
+        }
+        None => Some(None),
+    };
+    let tcp = match reader.entry("transport") {
+        Some(entry) => values::one_of(&["udp", "tcp"])("transport", &entry.node, out),
+        None => Some(0),
+    };
+    let (program, usual) = program?;
+    Some(RpcPlan { program, version: version?.unwrap_or(usual), tcp: tcp? == 1 })
+}
+
+/// A program of ONC RPC, and the version that is usual.
+fn program(key: &str, node: &Node, out: &mut Findings) -> Option<(u32, u32)> {
+    let Value::Text(name) = &node.value else {
+        return Some((values::number(0..=i64::from(u32::MAX))(key, node, out)?, 1));
+    };
+    let known = codes::PROGRAMS.iter().find(|(.., known)| known == name);
+    if let Some((program, version, _)) = known {
+        return Some((*program, *version));
+    }
+    let names = words::and(codes::PROGRAMS.iter().map(|(.., name)| *name));
+    let message = format!("{key}: no program is known as `{name}`");
+    out.error(node.place, message).label(format!("a number, or one of {names}"));
+    None
 }
 
 /// Types of records, and the class of the internet.

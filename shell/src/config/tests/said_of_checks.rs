@@ -23,7 +23,7 @@ check.k = "ready"
         r#"
 giveover.toml:3:11: error: check.a: `127.0.0.1:80` does not say what kind of check it is
   3 | check.a = "127.0.0.1:80"
-    |           ^^^^^^^^^^^^^^ KIND://HOST:PORT; kinds are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+    |           ^^^^^^^^^^^^^^ KIND://HOST:PORT; kinds are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
 giveover.toml:4:11: error: check.b: no kind of check is called `htp`
   4 | check.b = "htp://127.0.0.1"
     |           ^^^^^^^^^^^^^^^^^ did you mean `http`?
@@ -53,7 +53,7 @@ giveover.toml:12:11: error: check.j: `$NODE` stands for members of groups and po
      |           ^^^^^^^^^^^^^^^ these are not in this version: write the host
 giveover.toml:13:11: error: check.k: no kind of check is called `ready`
   13 | check.k = "ready"
-     |           ^^^^^^^ kinds are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+     |           ^^^^^^^ kinds are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
 11 errors
 "#,
     );
@@ -72,19 +72,19 @@ check.d = { url = "listener://giveover@/postgres", every = "5sec" }
 check.e = "log:///var/lib/"
 "#,
         r#"
-giveover.toml:4:11: error: check.b: `ping` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+giveover.toml:4:11: error: check.b: `ping` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
   4 | check.b = "ping://10.0.0.1"
     |           ^^^^^^^^^^^^^^^^^ a command can ask it
-giveover.toml:5:20: error: kind: `agent` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+giveover.toml:5:20: error: kind: `agent` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
   5 | check.c = { kind = "agent", address = "h:6379" }
     |                    ^^^^^^^ a command can ask it
-giveover.toml:6:19: error: url: `listener` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+giveover.toml:6:19: error: url: `listener` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
   6 | check.d = { url = "listener://giveover@/postgres", every = "5sec" }
     |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a command can look at it
 giveover.toml:6:60: error: every: `sec` is no unit here; ms, s, m, h and d are
   6 | check.d = { url = "listener://giveover@/postgres", every = "5sec" }
     |                                                            ^^^^^^
-giveover.toml:7:11: error: check.e: `log` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+giveover.toml:7:11: error: check.e: `log` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
   7 | check.e = "log:///var/lib/"
     |           ^^^^^^^^^^^^^^^^^ a command can look at it
 5 errors
@@ -449,6 +449,28 @@ giveover.toml:5:71: error: free: must not be zero
   5 | check.d = { kind = "path", path = "x", address = "h", age = 5, free = "0%" }
     |                                                                       ^^^^
 7 errors
+"#,
+    );
+}
+
+#[test]
+fn a_program_of_rpc_is_known_or_a_number() {
+    check(
+        r#"
+[service.s]
+check.a = { url = "rpc://h", program = "nfs", version = -1, transport = "tls" }
+"#,
+        r#"
+giveover.toml:2:40: error: program: no program is known as `nfs`
+  2 | check.a = { url = "rpc://h", program = "nfs", version = -1, transport = "tls" }
+    |                                        ^^^^^ a number, or one of rpcbind, nfsd, mountd, lockd and statd
+giveover.toml:2:57: error: version: must be 0 to 4294967295
+  2 | check.a = { url = "rpc://h", program = "nfs", version = -1, transport = "tls" }
+    |                                                         ^^
+giveover.toml:2:73: error: transport: must be "udp" or "tcp"
+  2 | check.a = { url = "rpc://h", program = "nfs", version = -1, transport = "tls" }
+    |                                                                         ^^^^^
+3 errors
 "#,
     );
 }

@@ -353,7 +353,7 @@ trusted = ["ping://10.0.0.254", "tcp://10.0.0.53", "process", "tcp://10.0.0.53:5
 command = ["deploy", "@ops", "@", "a b"]
 "#,
         r#"
-giveover.toml:2:12: error: trusted: `ping` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+giveover.toml:2:12: error: trusted: `ping` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
   2 | trusted = ["ping://10.0.0.254", "tcp://10.0.0.53", "process", "tcp://10.0.0.53:53"]
     |            ^^^^^^^^^^^^^^^^^^^ a command can ask it
 giveover.toml:2:33: error: trusted: the port is missing
