@@ -196,6 +196,7 @@ const fn phases(kind: &str) -> &'static [&'static str] {
         b"command" => &["exit"],
         b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
         b"process" => &[],
+        b"ping" => &["resolve", "connect"],
         b"udp" => &["resolve", "connect", "send", "answer"],
         _ => &["resolve", "connect", "send", "read", "answer"],
     }

@@ -34,7 +34,7 @@ const KINDS: [(&[&str], &str); 4] = [
         "without TLS: a command such as curl asks for you",
     ),
     (&["apache", "iplanet"], "`http` with method = \"HEAD\" asks it"),
-    (&["ping", "agent", "remote"], "a command can ask it"),
+    (&["agent", "remote"], "a command can ask it"),
     (
         &["oracle", "listener", "directory", "nfs-daemons", "nfs-shares", "systemd", "path", "log"],
         "a command can look at it",

@@ -280,6 +280,12 @@ pub(super) const SERVICE: &[Key] = &[
         "false",
         "our own way out: the local-fault rule never holds it",
     ),
+    key(
+        "transparent",
+        "true or false",
+        "false",
+        "a device that passes on what is sent through it: its checks may only ping it",
+    ),
     key("allow", "list of warnings", "[]", "warnings that need not be given"),
 ];
 
@@ -359,9 +365,9 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 17] = [
+pub const KINDS: [&str; 18] = [
     "tcp", "http", "command", "process", "xfnts", "smtp", "pop3", "imap", "ftp", "nntp", "telnet",
-    "ldap", "redis", "mqtt", "postgres", "dns", "udp",
+    "ldap", "redis", "mqtt", "postgres", "dns", "udp", "ping",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.

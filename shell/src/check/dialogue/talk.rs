@@ -67,7 +67,7 @@ impl TalkDialogue {
             Talk::Postgres(_) => With::Postgres(Postgres::default()),
             Talk::Ldap { .. } => With::Ldap(Ldap::default()),
             Talk::Dns(plan) if plan.tcp => With::Dns(Dns::default()),
-            Talk::Dns(_) | Talk::Udp { .. } => return None,
+            Talk::Dns(_) | Talk::Udp { .. } | Talk::Ping => return None,
         };
         Some(Self { read: 0, with })
     }

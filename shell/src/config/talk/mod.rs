@@ -57,6 +57,8 @@ pub enum Talk {
         /// Must appear in the answer; none is waited for without.
         expect: Option<Box<[u8]>>,
     },
+    /// ICMP echo: the host itself, below all services.
+    Ping,
 }
 
 /// Whose greeting it is.
@@ -107,9 +109,9 @@ pub struct DnsPlan {
 
 impl Talk {
     /// The words of these kinds, as in `kind = "smtp"`.
-    pub const KINDS: [&'static str; 12] = [
+    pub const KINDS: [&'static str; 13] = [
         "smtp", "pop3", "imap", "ftp", "nntp", "telnet", "ldap", "redis", "mqtt", "postgres",
-        "dns", "udp",
+        "dns", "udp", "ping",
     ];
 
     /// The kind's word.
@@ -128,6 +130,7 @@ impl Talk {
             Self::Ldap { .. } => "ldap",
             Self::Dns(_) => "dns",
             Self::Udp { .. } => "udp",
+            Self::Ping => "ping",
         }
     }
 
@@ -140,7 +143,7 @@ impl Talk {
     /// Whether it is said in datagrams.
     #[must_use]
     pub const fn is_datagram(&self) -> bool {
-        matches!(self, Self::Udp { .. } | Self::Dns(DnsPlan { tcp: false, .. }))
+        matches!(self, Self::Udp { .. } | Self::Ping | Self::Dns(DnsPlan { tcp: false, .. }))
     }
 
     /// Whether silence is as good as an answer.
@@ -153,7 +156,7 @@ impl Talk {
     #[must_use]
     pub fn code_words(&self, code: u16) -> &'static str {
         match self {
-            Self::Banner(_) | Self::Telnet | Self::Udp { .. } => "",
+            Self::Banner(_) | Self::Telnet | Self::Udp { .. } | Self::Ping => "",
             Self::Pop3 => codes::named(&codes::POP3, code),
             Self::Imap { .. } => codes::named(&codes::IMAP, code),
             Self::Redis { .. } => codes::named(&codes::REDIS, code),
@@ -168,6 +171,8 @@ impl Talk {
 /// The port of `kind` where none is written.
 pub(super) fn usual_port(kind: &str) -> Option<u16> {
     Some(match kind {
+        // It has none; zero is never shown.
+        "ping" => 0,
         "ftp" => 21,
         "telnet" => 23,
         "smtp" => 25,
