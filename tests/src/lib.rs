@@ -3,6 +3,7 @@
 
 pub mod board;
 pub mod faults;
+pub mod network;
 pub mod probing;
 pub mod secure;
 pub mod server;

@@ -3,6 +3,7 @@
 mod banner;
 pub(super) mod ber;
 pub(super) mod dns;
+pub(super) mod echo;
 mod imap;
 mod ldap;
 mod line;

@@ -27,6 +27,7 @@ use giveover_core::time::Instant;
 use crate::config::plan::{CheckPlan, Plan, ServicePlan};
 
 pub use prober::Prober;
+pub use socket::may_ping;
 pub use trace::TraceStep;
 
 /// Which check of which service a probe belongs to.

@@ -252,6 +252,11 @@ impl Prober {
         self.lots.hash_one(self.drawn) as u16
     }
 
+    fn draw_long(&mut self) -> u64 {
+        self.drawn = self.drawn.wrapping_add(1);
+        self.lots.hash_one(self.drawn)
+    }
+
     fn note(&mut self, turn: &Turn<'_>, phase: Phase, text: impl FnOnce() -> String) {
         if let Some(trace) = &mut self.trace {
             trace.step(phase, text(), turn.now);

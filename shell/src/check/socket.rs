@@ -1,16 +1,19 @@
 //! The few system calls of a socket probe.
 
-use std::net::SocketAddr;
+use std::io::IoSliceMut;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use mio::Interest;
 use mio::unix::SourceFd;
-use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{Ipv4RecvErr, Ipv6RecvErr};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt};
 use rustix::io::Errno;
 use rustix::net::sockopt::{set_socket_linger, set_tcp_quickack, socket_error};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, ipproto,
+};
 
 use super::dialogue::First;
 use crate::reactor::{Reactor, Token};
@@ -20,6 +23,32 @@ use crate::reactor::{Reactor, Token};
 pub(super) struct Socket {
     fd: OwnedFd,
     watched: bool,
+}
+
+/// Whether we may ping: by a raw socket, or by the kernel's own for pinging. True too where
+/// something else is wrong than the right.
+#[must_use]
+pub fn may_ping(v6: bool) -> bool {
+    !matches!(echo_socket(v6), Err(Errno::PERM))
+}
+
+/// A socket for echo requests, and whether it is a raw one.
+fn echo_socket(v6: bool) -> Result<(OwnedFd, bool), Errno> {
+    let (family, protocol) = match v6 {
+        false => (AddressFamily::INET, ipproto::ICMP),
+        true => (AddressFamily::INET6, ipproto::ICMPV6),
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let open = |kind| rustix::net::socket_with(family, kind, flags, Some(protocol));
+    match open(SocketType::RAW) {
+        Ok(fd) => Ok((fd, true)),
+        Err(Errno::PERM | Errno::ACCESS) => match open(SocketType::DGRAM) {
+            Ok(fd) => Ok((fd, false)),
+            Err(Errno::ACCESS) => Err(Errno::PERM),
+            Err(errno) => Err(errno),
+        },
+        Err(errno) => Err(errno),
+    }
 }
 
 /// How far a connection is.
@@ -98,6 +127,10 @@ impl Socket {
         };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let fd = rustix::net::socket_with(family, SocketType::DGRAM, flags, None)?;
+        Self::hearing_reports(fd, address)
+    }
+
+    fn hearing_reports(fd: OwnedFd, address: SocketAddr) -> Result<Self, Errno> {
         let told = match address {
             SocketAddr::V4(_) => setsockopt(&fd, Ipv4RecvErr, &true),
             SocketAddr::V6(_) => setsockopt(&fd, Ipv6RecvErr, &true),
@@ -105,6 +138,42 @@ impl Socket {
         told.map_err(|errno| Errno::from_raw_os_error(errno as i32))?;
         rustix::net::connect(&fd, &address)?;
         Ok(Self { fd, watched: false })
+    }
+
+    /// A socket for echo requests to `address`: a raw one, or where that is not permitted the
+    /// kernel's own for pinging. Of the latter the identifier is the kernel's, and comes too.
+    ///
+    /// # Errors
+    /// EPERM if neither is permitted, else the kernel's own; nothing is left open.
+    pub(super) fn echo(address: IpAddr) -> Result<(Self, Option<u16>), Errno> {
+        let (fd, is_raw) = echo_socket(address.is_ipv6())?;
+        let socket = Self::hearing_reports(fd, SocketAddr::new(address, 0))?;
+        if is_raw {
+            return Ok((socket, None));
+        }
+        let own = SocketAddr::try_from(rustix::net::getsockname(&socket.fd)?);
+        Ok((socket, own.ok().map(|own| own.port())))
+    }
+
+    /// The next report that something sent did not arrive: what it means, and the beginning of
+    /// what was sent, in `buffer`.
+    pub(super) fn report<'b>(&self, buffer: &'b mut [u8]) -> Option<(Errno, &'b [u8])> {
+        let mut space = nix::cmsg_space!([u8; 64]);
+        let (errno, length) = {
+            let mut parts = [IoSliceMut::new(buffer)];
+            let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+            let raw = self.fd.as_raw_fd();
+            let message = recvmsg::<()>(raw, &mut parts, Some(&mut space), flags).ok()?;
+            let errno = message.cmsgs().ok()?.find_map(|part| match part {
+                ControlMessageOwned::Ipv4RecvErr(error, _)
+                | ControlMessageOwned::Ipv6RecvErr(error, _) => {
+                    i32::try_from(error.ee_errno).ok().map(Errno::from_raw_os_error)
+                }
+                _ => None,
+            });
+            (errno.unwrap_or(Errno::IO), message.bytes)
+        };
+        Some((errno, buffer.get(..length).unwrap_or_default()))
     }
 
     /// True if the socket is connected to itself: a connection to a port of the range that

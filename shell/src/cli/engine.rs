@@ -52,7 +52,8 @@ pub(super) fn check(options: &CheckOptions) -> Checked {
             let found = if options.here {
                 let seen = here::look(&mut loaded, here::ask_systemctl);
                 let board = here::look_at_board(&loaded, |plan| board::seen(&plan.port, &plan.key));
-                loaded.warnings.with(&seen).with(&board)
+                let pings = here::look_at_pings(&loaded, crate::check::may_ping);
+                loaded.warnings.with(&seen).with(&board).with(&pings)
             } else {
                 loaded.warnings.clone()
             };

@@ -56,6 +56,16 @@ impl Addresses {
             None => &usual,
         };
         let mut targets = Vec::with_capacity(self.hosts.len());
+        if kind == "ping" {
+            // Whatever port is asked besides: a host is pinged once.
+            for Address { host, .. } in &self.hosts {
+                let target = Target { host: host.clone(), port: 0 };
+                if !targets.contains(&target) {
+                    targets.push(target);
+                }
+            }
+            return Some(targets);
+        }
         for Address { host, port } in &self.hosts {
             if port.is_none() && ports.is_empty() && self.ports.is_none() {
                 return None;

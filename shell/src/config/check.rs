@@ -193,6 +193,10 @@ fn targets(
     let own = match reader.entry("address") {
         Some(entry) => {
             let hosts = address::many("address", &entry.node, out)?;
+            if kind == "ping" && hosts.iter().any(|host| host.port.is_some()) {
+                out.error(entry.node.place, "address: a ping has no port").label("leave it out");
+                return None;
+            }
             Some(Addresses::of(hosts, entry.node.place))
         }
         None => named.map(|named| Addresses::of(vec![named], reader.place("url"))),

@@ -13,10 +13,11 @@ use nix::unistd::{Group, User};
 
 use super::Loaded;
 use super::files::plain;
-use super::plan::{BoardPlan, Kind, ProcessPlan, Run, ServicePlan, StopMethod};
+use super::plan::{BoardPlan, Host, Kind, ProcessPlan, Run, ServicePlan, StopMethod, Target};
 use super::report::{Findings, Report};
 use super::service::Places;
 use super::source::Place;
+use super::talk::Talk;
 use super::warning::{halves, or_allow};
 
 /// What systemd knows of a unit.
@@ -49,6 +50,27 @@ pub fn look(loaded: &mut Loaded, unit: impl Fn(&str) -> Option<UnitFacts>) -> Re
     }
     for (service, places) in loaded.plan.services.iter_mut().zip(&loaded.places) {
         look_at(service, places, &unit, &mut out);
+    }
+    let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
+    errors.with(&warnings)
+}
+
+/// The same for pings, which need a right: `may` says whether there is one, for IPv6 if it is true.
+pub fn look_at_pings(loaded: &Loaded, may: impl Fn(bool) -> bool) -> Report {
+    let mut out = Findings::default();
+    for (service, places) in loaded.plan.services.iter().zip(&loaded.places) {
+        for (check, place) in service.checks.iter().zip(&places.checks) {
+            let ping = matches!(&check.kind, Kind::Talk(talk) if matches!(**talk, Talk::Ping));
+            let refused = |target: &Target| match target.host {
+                Host::Address(address) => !may(address.is_ipv6()),
+                Host::Name(_) => !may(false),
+            };
+            if ping && check.targets.iter().any(refused) {
+                let message = format!("check.{}: cannot measure: no right to ping", check.name);
+                let label = "it needs CAP_NET_RAW, or a group in net.ipv4.ping_group_range";
+                out.error(*place, message).label(label);
+            }
+        }
     }
     let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
     errors.with(&warnings)

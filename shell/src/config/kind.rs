@@ -276,6 +276,7 @@ const fn phases(kind: &str) -> &'static [&'static str] {
         | b"smtp" | b"pop3" | b"imap" | b"ftp" | b"ldap" | b"redis" | b"mqtt" | b"postgres" => {
             &["resolve", "connect", "tls", "expiry", "send", "read", "answer"]
         }
+        b"ping" => &["resolve", "connect"],
         b"udp" => &["resolve", "connect", "send", "answer"],
         _ => &["resolve", "connect", "send", "read", "answer"],
     }

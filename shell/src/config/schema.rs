@@ -292,6 +292,12 @@ pub(super) const SERVICE: &[Key] = &[
         "false",
         "our own way out: the local-fault rule never holds it",
     ),
+    key(
+        "transparent",
+        "true or false",
+        "false",
+        "a device that passes on what is sent through it: its checks may only ping it",
+    ),
     key("allow", "list of warnings", "[]", "warnings that need not be given"),
 ];
 
@@ -387,10 +393,10 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 30] = [
+pub const KINDS: [&str; 31] = [
     "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
-    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "rpc", "udp", "https", "ftps",
-    "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls",
+    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "rpc", "udp", "ping", "https",
+    "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.

@@ -20,6 +20,7 @@ use super::run;
 use super::schema::{self, Key};
 use super::scope;
 use super::source::Place;
+use super::target;
 use super::tree::{Entry, Node, Table, Value};
 use super::values;
 use super::warning;
@@ -191,6 +192,9 @@ impl Draft {
         };
         let ladder = ladder(reader, out);
         let (checks, check_places) = checks(reader, &around, out)?;
+        if reader.read("transparent", values::boolean, out) == Some(true) {
+            only_pings(&checks, &check_places, out);
+        }
         if watched && checks.is_empty() {
             let message = format!("{}: there is nothing to watch", reader.path);
             let finding = out.error(reader.header, message);
@@ -341,6 +345,18 @@ fn checks(
     // Every one of them is read before the first wrong one ends this.
     let read: Vec<_> = read.collect();
     read.into_iter().collect::<Option<Vec<_>>>().map(|checks| checks.into_iter().unzip())
+}
+
+/// A transparent device passes on what is sent through it: what answers above L3 is not it.
+fn only_pings(checks: &[CheckPlan], places: &[Place], out: &mut Findings) {
+    for (check, place) in checks.iter().zip(places) {
+        let word = check.kind.word();
+        if check.asks_addresses() && word != "ping" {
+            let message =
+                format!("check.{}: {} asks whoever is behind it", check.name, target::a(word));
+            out.error(*place, message).label("transparent = true: only `ping` asks the device");
+        }
+    }
 }
 
 /// The rungs by their place; they are names of checks whether or not these can be read.

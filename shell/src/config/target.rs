@@ -98,7 +98,13 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
     if !(user.is_empty() || talk::has_user(plain(kind))) {
         return Err(BadTarget::new(format!("{} target has no user", a(kind)), "leave it out"));
     }
-    Ok(Target { kind, address: Some(address(authority)?), authority, user, path })
+    let address = address(authority)?;
+    if kind == "ping" && address.port.is_some() {
+        let end = authority.rfind(':').unwrap_or(authority.len());
+        let remedy = format!("ping://{}", authority.get(..end).unwrap_or_default());
+        return Err(BadTarget::new("a ping target has no port", remedy));
+    }
+    Ok(Target { kind, address: Some(address), authority, user, path })
 }
 
 /// The path of a kind for which it is a name: taken as it is written.

@@ -113,7 +113,8 @@ impl Daemon {
             .checks
             .iter()
             .filter_map(|(check, state)| {
-                Some(self.check_doc(plan.checks.get(usize::from(*check))?, state))
+                let check = plan.checks.get(usize::from(*check))?;
+                Some(self.check_doc(plan, self.watches.get(once.service)?, (check, state)))
             })
             .collect();
         self.answer_json(once.client, &docs);

@@ -122,7 +122,7 @@ impl Daemon {
                 .checks
                 .iter()
                 .zip(watch.checks.iter())
-                .map(|(check, state)| self.check_doc(check, state))
+                .map(|(check, state)| self.check_doc(plan, watch, (check, state)))
                 .collect(),
         }
     }
@@ -213,7 +213,12 @@ impl Daemon {
         })
     }
 
-    pub(super) fn check_doc(&self, check: &CheckPlan, state: &CheckState) -> CheckDoc {
+    pub(super) fn check_doc(
+        &self,
+        plan: &ServicePlan,
+        watch: &Watch,
+        (check, state): (&CheckPlan, &CheckState),
+    ) -> CheckDoc {
         let at = if state.result.is_some() { self.clock.wall(state.at) } else { String::new() };
         let address = check.targets.iter().find_map(|target| match &target.host {
             Host::Name(name) => self.prober.chosen(name),
@@ -225,9 +230,23 @@ impl Daemon {
         };
         if state.not_evaluated {
             let outcome = "not_evaluated".to_owned();
-            return CheckDoc { outcome, weight: None, phase: None, ..doc };
+            let cause = self.stopped_at(plan, watch);
+            return CheckDoc { outcome, cause, weight: None, phase: None, ..doc };
         }
         doc
+    }
+
+    /// Why the rungs above were not tried: what the lowest rung that was not healthy saw.
+    fn stopped_at(&self, plan: &ServicePlan, watch: &Watch) -> String {
+        let lower = plan.ladder.iter().find_map(|rung| {
+            let (check, state) =
+                (plan.checks.get(usize::from(*rung))?, watch.checks.get(usize::from(*rung))?);
+            let failed = !matches!(state.result, None | Some(ProbeResult::Healthy));
+            (failed && !state.not_evaluated).then_some((check, state))
+        });
+        let Some((check, state)) = lower else { return String::new() };
+        let words = found::result_words(check, state.result, state.shown);
+        format!("{} {words}", check.name).trim_end().to_owned()
     }
 
     /// The status people are told: what was healthy before a part of its history was lost is

@@ -15,7 +15,7 @@ pub struct Asked<'a> {
     pub name: &'a str,
     /// What would have been right, in words: `200 or 204`. Empty where a code says nothing.
     pub expected: &'a str,
-    /// What an answer's code means: `57P03 cannot connect now`. Empty where the number says it.
+    /// What a code means: `57P03 cannot connect now`. Empty where the number says it.
     pub answer: &'a str,
     /// How long it was given.
     pub timeout_ms: u64,
@@ -44,6 +44,7 @@ pub fn seen_briefly(cause: Cause, asked: Asked<'_>) -> String {
         Phase::Exit => command(cause.code, asked.timeout_ms),
         Phase::Start | Phase::Stop => ended(cause.code),
         Phase::Reported => "reported by notify".to_owned(),
+        Phase::Connect if !asked.answer.is_empty() => asked.answer.to_owned(),
         Phase::Resolve | Phase::Connect | Phase::Tls | Phase::Send | Phase::Read | Phase::Close => {
             network(cause, asked.timeout_ms)
         }
@@ -124,6 +125,12 @@ fn lookup_words(code: u16) -> Option<&'static str> {
     [(Errno::NOENT, "no such name"), (Errno::AGAIN, "no answer from a name server")]
         .into_iter()
         .find_map(|(borrowed, words)| (code == errno(borrowed)).then_some(words))
+}
+
+/// Whether the kernel did not permit it.
+#[must_use]
+pub fn is_not_permitted(cause: Cause) -> bool {
+    cause.code == errno(Errno::PERM)
 }
 
 /// Why a name has no address, from the code of its lookup.

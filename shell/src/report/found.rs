@@ -19,6 +19,11 @@ pub fn asked<'a>(check: &'a CheckPlan, expected: &'a str) -> cause::Asked<'a> {
 fn asked_of<'a>(check: &'a CheckPlan, expected: &'a str, found: Cause) -> cause::Asked<'a> {
     let answer = match (check.kind.spoken(), found.phase) {
         (Kind::Talk(talk), Phase::Answer) => talk.code_words(found.code),
+        (Kind::Talk(talk), Phase::Connect)
+            if matches!(**talk, Talk::Ping) && cause::is_not_permitted(found) =>
+        {
+            "no right to ping: it needs CAP_NET_RAW, or a group in net.ipv4.ping_group_range"
+        }
         _ => "",
     };
     cause::Asked { answer, ..asked(check, expected) }
@@ -82,7 +87,7 @@ fn talk_expected(talk: &Talk) -> String {
             words::or(plan.expect.iter().map(|(code, _)| codes::numbered(&codes::DNS, *code)))
         }
         Talk::Rpc(_) => String::from("SUCCESS"),
-        Talk::Telnet | Talk::Postgres(_) | Talk::Udp { .. } => String::new(),
+        Talk::Telnet | Talk::Postgres(_) | Talk::Udp { .. } | Talk::Ping => String::new(),
     }
 }
 

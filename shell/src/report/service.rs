@@ -137,7 +137,8 @@ fn check_line(check: &CheckDoc, name_width: usize, seen_width: usize, now: Momen
 fn seen(check: &CheckDoc) -> String {
     let seen = match check.outcome.as_str() {
         "none" => String::from("not probed yet"),
-        "not_evaluated" => String::from("not evaluated"),
+        "not_evaluated" if check.cause.is_empty() => String::from("not evaluated"),
+        "not_evaluated" => format!("not evaluated: {}", check.cause),
         "void" => String::from("void: we did not run"),
         "unmeasured" => format!("cannot measure: {}", check.cause),
         outcome if check.cause.is_empty() => String::from(outcome),

@@ -70,7 +70,7 @@ impl TalkDialogue {
             Talk::Ldap { .. } => With::Ldap(Ldap::default()),
             Talk::Dns(plan) if plan.tcp => With::Dns(Dns::default()),
             Talk::Rpc(plan) if plan.tcp => With::Rpc(Rpc::default()),
-            Talk::Dns(_) | Talk::Rpc(_) | Talk::Udp { .. } => return None,
+            Talk::Dns(_) | Talk::Rpc(_) | Talk::Udp { .. } | Talk::Ping => return None,
         };
         Some(Self { read: 0, with })
     }

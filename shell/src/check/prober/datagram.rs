@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use super::race::port_of;
 use super::slab::Key;
 use super::{BUFFER, Prober, Slot, Stage, Turn};
+use crate::check::dialogue::echo::{Echo, Family};
 use crate::check::dialogue::{dns, rpc};
 use crate::check::needle::Search;
 use crate::check::outcome::{Outcome, code, is_our_lack};
@@ -34,8 +35,9 @@ const TRIES: u32 = 3;
 
 /// What was asked by datagram.
 pub(super) struct Asking {
-    /// The number of the query.
-    id: u16,
+    /// The number of the query, and what else a ping is known by.
+    echo: Echo,
+    family: Family,
     /// Something came, but no answer to it.
     strange: bool,
     /// The addresses that are left to ask, the next one first.
@@ -62,9 +64,9 @@ impl Prober {
     /// Asks by datagram: the first of these, and the next where one cannot be reached, or
     /// where an answer is wanted and does not come.
     pub(super) fn ask(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key, others: Others) {
-        let id = self.draw();
+        let echo = Echo { id: self.draw(), token: self.draw_long(), sent: 0 };
         let Some(probe) = self.probe_mut(key) else { return };
-        probe.stage = Stage::Asking(Asking { id, strange: false, others });
+        probe.stage = Stage::Asking(Asking { echo, family: Family::V4, strange: false, others });
         self.ask_next(turn, plan, key, Outcome::failed(Phase::Resolve, Errno::NOENT));
     }
 
@@ -83,13 +85,25 @@ impl Prober {
             let Some(address) = asking.others.next() else {
                 return self.finish(turn, key, otherwise, Close::Orderly);
             };
-            let address = SocketAddr::new(address, port);
-            match Socket::datagram(address) {
-                Ok(socket) => {
+            let is_ping = matches!(by_datagram(&plan.kind), Some(Talk::Ping));
+            let opened = match is_ping {
+                true => Socket::echo(address),
+                false => {
+                    Socket::datagram(SocketAddr::new(address, port)).map(|socket| (socket, None))
+                }
+            };
+            match opened {
+                Ok((socket, id)) => {
+                    asking.echo.sent = 0;
+                    asking.family = Family::of(address);
+                    asking.echo.id = id.unwrap_or(asking.echo.id);
                     if let Some(before) = probe.socket.replace(socket) {
                         before.close(turn.reactor, Close::Orderly);
                     }
-                    self.note(turn, Phase::Connect, || address.to_string());
+                    self.note(turn, Phase::Connect, || match is_ping {
+                        true => address.to_string(),
+                        false => SocketAddr::new(address, port).to_string(),
+                    });
                     if self.watch(turn, key, Interest::READABLE) {
                         self.send_datagram(turn, plan, key);
                     }
@@ -124,6 +138,13 @@ impl Prober {
                 Ok(length) => &buffer[..length],
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => return,
+                Err(_) if matches!(talk, Talk::Ping) => match asking.reported(socket, buffer) {
+                    Some(errno) => {
+                        let outcome = Outcome::failed(Phase::Connect, errno);
+                        return self.ask_next(turn, plan, key, outcome);
+                    }
+                    None => continue,
+                },
                 // Somebody on the way, or the host itself, says that nobody is there.
                 Err(errno) => {
                     return self.ask_next(turn, plan, key, Outcome::failed(Phase::Connect, errno));
@@ -132,9 +153,10 @@ impl Prober {
             if let Some(trace) = trace {
                 trace.heard(&plan.kind, bytes);
             }
-            match judge(talk, asking.id, bytes) {
+            match judge(talk, asking, bytes) {
                 Some(outcome) => return self.finish(turn, key, outcome, Close::Orderly),
-                None => asking.strange = true,
+                // Of others a host hears much, and some of it is meant for others here.
+                None => asking.strange = !matches!(talk, Talk::Ping),
             }
         }
     }
@@ -142,7 +164,9 @@ impl Prober {
     /// Nothing came up to the limit: once more, or the time is up.
     pub(super) fn silent(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
         let Some(talk) = by_datagram(&plan.kind) else { return self.void(turn, key) };
-        let Some(probe) = self.probe_mut(key) else { return };
+        self.buffer.resize(BUFFER, 0);
+        let Self { slots, buffer, .. } = self;
+        let Some(Slot::Probe(probe)) = slots.get_mut(key) else { return };
         let Stage::Asking(asking) = &probe.stage else { return };
         if turn.now < silent_until(plan, talk, probe.started, probe.deadline) {
             return match talk.needs_no_answer() || asking.others.is_empty() {
@@ -151,7 +175,10 @@ impl Prober {
             };
         }
         // A report may have come while we slept past the limit.
-        let report = probe.socket.as_ref().and_then(Socket::error);
+        let report = probe.socket.as_ref().and_then(|socket| match talk {
+            Talk::Ping => asking.reported(socket, buffer),
+            _ => socket.error(),
+        });
         let outcome = match asking.strange {
             _ if report.is_some() => Outcome::failed(Phase::Connect, report.unwrap_or(Errno::IO)),
             _ if talk.needs_no_answer() => Outcome::Healthy { shown: 0 },
@@ -162,20 +189,38 @@ impl Prober {
     }
 
     fn send_datagram(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
-        let Self { slots, request, trace, .. } = self;
+        let Self { slots, request, buffer, trace, .. } = self;
         let Some(Slot::Probe(probe)) = slots.get_mut(key) else { return };
-        let (Stage::Asking(asking), Some(socket)) = (&probe.stage, &probe.socket) else { return };
+        let (Stage::Asking(asking), Some(socket)) = (&mut probe.stage, &probe.socket) else {
+            return;
+        };
         let Some(talk) = by_datagram(&plan.kind) else { return self.void(turn, key) };
         request.clear();
         match talk {
-            Talk::Dns(plan) => dns::query(plan, asking.id, request),
-            Talk::Rpc(plan) => rpc::call(plan, asking.id, request),
+            Talk::Dns(plan) => dns::query(plan, asking.echo.id, request),
+            Talk::Rpc(plan) => rpc::call(plan, asking.echo.id, request),
             Talk::Udp { send, .. } => request.extend_from_slice(send),
+            Talk::Ping => {
+                asking.echo.ask(asking.family, request);
+            }
             _ => {}
         }
         let until = silent_until(plan, talk, probe.started, probe.deadline);
         let next = turn.now.after(apart(plan, talk)).min(until);
-        match socket.send(request) {
+        let mut sent = socket.send(request);
+        if sent.is_err() && matches!(talk, Talk::Ping) {
+            buffer.resize(BUFFER, 0);
+            if let Some(errno) = asking.reported(socket, buffer) {
+                return self.ask_next(turn, plan, key, Outcome::failed(Phase::Connect, errno));
+            }
+            // It was of others; what is said now is of this request, and nobody heard it yet.
+            sent = socket.send(request);
+            if let Err(errno) = sent {
+                let outcome = Outcome::Lacking { phase: Phase::Send, code: code(errno) };
+                return self.finish(turn, key, outcome, Close::Orderly);
+            }
+        }
+        match sent {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) if is_our_lack(errno) => {
                 let outcome = Outcome::Lacking { phase: Phase::Send, code: code(errno) };
@@ -190,6 +235,18 @@ impl Prober {
             trace.said(said(&plan.kind, request), turn.now);
         }
         self.wait(turn, key, next);
+    }
+}
+
+impl Asking {
+    /// What the reports there are say of our requests; those of others are passed over.
+    fn reported(&self, socket: &Socket, buffer: &mut [u8]) -> Option<Errno> {
+        while let Some((errno, quoted)) = socket.report(buffer) {
+            if self.echo.is_quoted_in(self.family, quoted) {
+                return Some(errno);
+            }
+        }
+        None
     }
 }
 
@@ -227,20 +284,24 @@ fn apart(plan: &CheckPlan, talk: &Talk) -> Span {
 }
 
 /// What a datagram is worth; nothing if it answers something else.
-fn judge(talk: &Talk, id: u16, bytes: &[u8]) -> Option<Outcome> {
+fn judge(talk: &Talk, asking: &Asking, bytes: &[u8]) -> Option<Outcome> {
     match talk {
         Talk::Dns(plan) => {
-            let code = dns::answered(plan, id, bytes)?;
+            let code = dns::answered(plan, asking.echo.id, bytes)?;
             let right = plan.expect.iter().any(|(first, last)| (*first..=*last).contains(&code));
             Some(if right { Outcome::Healthy { shown: code } } else { Outcome::wrong(code) })
         }
-        Talk::Rpc(_) => Some(match rpc::answered(id, bytes)? {
+        Talk::Rpc(_) => Some(match rpc::answered(asking.echo.id, bytes)? {
             0 => Outcome::Healthy { shown: 0 },
             code => Outcome::wrong(code),
         }),
         Talk::Udp { expect: Some(expect), .. } => {
             let found = Search::default().over(expect, bytes);
             Some(if found { Outcome::Healthy { shown: 0 } } else { Outcome::wrong(0) })
+        }
+        Talk::Ping => {
+            let ours = asking.echo.is_answered_by(asking.family, bytes);
+            ours.then_some(Outcome::Healthy { shown: 0 })
         }
         _ => Some(Outcome::Healthy { shown: 0 }),
     }

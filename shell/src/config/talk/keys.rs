@@ -3,7 +3,7 @@
 use super::super::schema::{Key, TableOf, key};
 
 /// The tables of these kinds.
-pub(in crate::config) const TABLES: [TableOf; 13] = [
+pub(in crate::config) const TABLES: [TableOf; 14] = [
     TableOf {
         name: "check.NAME, kind smtp",
         about: "A mail server (port 25): its greeting is waited for, 220 is healthy; then QUIT, so \
@@ -87,13 +87,21 @@ pub(in crate::config) const TABLES: [TableOf; 13] = [
                 less `timeout` these are taken for health.",
         keys: UDP,
     },
+    TableOf {
+        name: "check.NAME, kind ping",
+        about: "The host itself, by ICMP echo, which has no port: a reply with our identifier, \
+                number and token. Sent three times within `timeout`; silence, and a report that \
+                it cannot be reached, weigh what `connect` does. It needs CAP_NET_RAW, or a group \
+                within net.ipv4.ping_group_range.",
+        keys: NONE,
+    },
 ];
 
 /// The keys of `kind`, if it is one of these.
 pub(in crate::config) fn of_kind(kind: &str) -> Option<&'static [Key]> {
     Some(match kind {
         "smtp" => SMTP,
-        "pop3" | "telnet" => NONE,
+        "pop3" | "telnet" | "ping" => NONE,
         "imap" => IMAP,
         "ftp" => FTP,
         "nntp" => NNTP,

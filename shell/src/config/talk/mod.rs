@@ -59,6 +59,8 @@ pub enum Talk {
         /// Must appear in the answer; none is waited for without.
         expect: Option<Box<[u8]>>,
     },
+    /// ICMP echo: the host itself, below all services.
+    Ping,
 }
 
 /// Whose greeting it is.
@@ -120,9 +122,9 @@ pub struct RpcPlan {
 
 impl Talk {
     /// The words of these kinds, as in `kind = "smtp"`.
-    pub const KINDS: [&'static str; 13] = [
+    pub const KINDS: [&'static str; 14] = [
         "smtp", "pop3", "imap", "ftp", "nntp", "telnet", "ldap", "redis", "mqtt", "postgres",
-        "dns", "rpc", "udp",
+        "dns", "rpc", "udp", "ping",
     ];
 
     /// The kind's word.
@@ -142,6 +144,7 @@ impl Talk {
             Self::Dns(_) => "dns",
             Self::Rpc(_) => "rpc",
             Self::Udp { .. } => "udp",
+            Self::Ping => "ping",
         }
     }
 
@@ -157,6 +160,7 @@ impl Talk {
         matches!(
             self,
             Self::Udp { .. }
+                | Self::Ping
                 | Self::Dns(DnsPlan { tcp: false, .. })
                 | Self::Rpc(RpcPlan { tcp: false, .. })
         )
@@ -172,7 +176,7 @@ impl Talk {
     #[must_use]
     pub fn code_words(&self, code: u16) -> &'static str {
         match self {
-            Self::Banner(_) | Self::Telnet | Self::Udp { .. } => "",
+            Self::Banner(_) | Self::Telnet | Self::Udp { .. } | Self::Ping => "",
             Self::Pop3 => codes::named(&codes::POP3, code),
             Self::Imap { .. } => codes::named(&codes::IMAP, code),
             Self::Redis { .. } => codes::named(&codes::REDIS, code),
@@ -188,6 +192,8 @@ impl Talk {
 /// The port of `kind` where none is written.
 pub(super) fn usual_port(kind: &str) -> Option<u16> {
     Some(match kind {
+        // It has none; zero is never shown.
+        "ping" => 0,
         "ftp" => 21,
         "telnet" => 23,
         "smtp" => 25,

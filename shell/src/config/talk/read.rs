@@ -27,6 +27,7 @@ pub(in crate::config) fn read(
             Talk::Imap { preauth: reader.read("preauth", values::boolean, out).unwrap_or(false) }
         }
         "telnet" => Talk::Telnet,
+        "ping" => Talk::Ping,
         "ldap" => {
             let base = said("base", url.map(|url| url.path), reader, out);
             let expect = numbers("expect", 4096, reader, out);
