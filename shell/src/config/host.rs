@@ -75,10 +75,10 @@ fn own_name() -> String {
 fn one(key: &str, node: &Node, around: &Around<'_>, out: &mut Findings) -> Option<CheckPlan> {
     let text = values::text(key, node, out)?;
     let target = address::said(key, target::parse(text), node, out)?;
-    if !matches!(target.kind, "tcp" | "http") {
+    if !matches!(target.kind, "ping" | "tcp" | "http") {
         let check = target::a(target.kind);
         let message = format!("{key}: {check} check says nothing of our network");
-        out.error(node.place, message).label("tcp://HOST:PORT or http://HOST/");
+        out.error(node.place, message).label("ping://HOST, tcp://HOST:PORT or http://HOST/");
         return None;
     }
     check::of_text(text, key, text, node, around, out)

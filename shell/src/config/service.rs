@@ -352,8 +352,11 @@ fn only_pings(checks: &[CheckPlan], places: &[Place], out: &mut Findings) {
     for (check, place) in checks.iter().zip(places) {
         let word = check.kind.word();
         if check.asks_addresses() && word != "ping" {
-            let message =
-                format!("check.{}: {} asks whoever is behind it", check.name, target::a(word));
+            let message = format!(
+                "check.{}: {} check asks whoever is behind it",
+                check.name,
+                target::a(word)
+            );
             out.error(*place, message).label("transparent = true: only `ping` asks the device");
         }
     }

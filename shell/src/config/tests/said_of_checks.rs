@@ -23,7 +23,7 @@ check.k = "ready"
         r#"
 giveover.toml:3:11: error: check.a: `127.0.0.1:80` does not say what kind of check it is
   3 | check.a = "127.0.0.1:80"
-    |           ^^^^^^^^^^^^^^ KIND://HOST:PORT; kinds are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+    |           ^^^^^^^^^^^^^^ KIND://HOST:PORT; kinds are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, ping, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
 giveover.toml:4:11: error: check.b: no kind of check is called `htp`
   4 | check.b = "htp://127.0.0.1"
     |           ^^^^^^^^^^^^^^^^^ did you mean `http`?
@@ -53,7 +53,7 @@ giveover.toml:12:11: error: check.j: `$NODE` stands for members of groups and po
      |           ^^^^^^^^^^^^^^^ these are not in this version: write the host
 giveover.toml:13:11: error: check.k: no kind of check is called `ready`
   13 | check.k = "ready"
-     |           ^^^^^^^ kinds are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+     |           ^^^^^^^ kinds are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, ping, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
 11 errors
 "#,
     );
@@ -66,25 +66,25 @@ fn kinds_of_later_versions_are_refused_by_name() {
 [service.web]
 unit = "nginx.service"
 # Kinds of later versions.
-check.b = "ping://10.0.0.1"
+check.b = "remote://10.0.0.1"
 check.c = { kind = "agent", address = "h:6379" }
 check.d = { url = "listener://giveover@/postgres", every = "5sec" }
 check.e = "log:///var/lib/"
 "#,
         r#"
-giveover.toml:4:11: error: check.b: `ping` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
-  4 | check.b = "ping://10.0.0.1"
-    |           ^^^^^^^^^^^^^^^^^ a command can ask it
-giveover.toml:5:20: error: kind: `agent` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+giveover.toml:4:11: error: check.b: `remote` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, ping, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+  4 | check.b = "remote://10.0.0.1"
+    |           ^^^^^^^^^^^^^^^^^^^ a command can ask it
+giveover.toml:5:20: error: kind: `agent` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, ping, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
   5 | check.c = { kind = "agent", address = "h:6379" }
     |                    ^^^^^^^ a command can ask it
-giveover.toml:6:19: error: url: `listener` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+giveover.toml:6:19: error: url: `listener` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, ping, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
   6 | check.d = { url = "listener://giveover@/postgres", every = "5sec" }
     |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a command can look at it
 giveover.toml:6:60: error: every: `sec` is no unit here; ms, s, m, h and d are
   6 | check.d = { url = "listener://giveover@/postgres", every = "5sec" }
     |                                                            ^^^^^^
-giveover.toml:7:11: error: check.e: `log` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
+giveover.toml:7:11: error: check.e: `log` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, ping, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
   7 | check.e = "log:///var/lib/"
     |           ^^^^^^^^^^^^^^^^^ a command can look at it
 5 errors
@@ -470,6 +470,36 @@ giveover.toml:2:57: error: version: must be 0 to 4294967295
 giveover.toml:2:73: error: transport: must be "udp" or "tcp"
   2 | check.a = { url = "rpc://h", program = "nfs", version = -1, transport = "tls" }
     |                                                                         ^^^^^
+3 errors
+"#,
+    );
+}
+
+/// What answers above L3 is behind a transparent device, and a ping has no port.
+#[test]
+fn a_transparent_device_may_only_be_pinged_and_a_ping_has_no_port() {
+    // req 3.5
+    check(
+        r#"
+[service.bridge]
+transparent = true
+address = "10.0.0.1:80"
+check.a = "ping"
+check.b = "tcp"
+[service.web]
+check.c = "ping://10.0.0.1:80"
+check.d = { kind = "ping", address = "10.0.0.1:80" }
+"#,
+        r#"
+giveover.toml:5:11: error: check.b: a tcp check asks whoever is behind it
+  5 | check.b = "tcp"
+    |           ^^^^^ transparent = true: only `ping` asks the device
+giveover.toml:7:11: error: check.c: a ping target has no port
+  7 | check.c = "ping://10.0.0.1:80"
+    |           ^^^^^^^^^^^^^^^^^^^^ ping://10.0.0.1
+giveover.toml:8:38: error: address: a ping has no port
+  8 | check.d = { kind = "ping", address = "10.0.0.1:80" }
+    |                                      ^^^^^^^^^^^^^ leave it out
 3 errors
 "#,
     );

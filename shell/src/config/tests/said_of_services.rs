@@ -353,22 +353,19 @@ trusted = ["ping://10.0.0.254", "tcp://10.0.0.53", "process", "tcp://10.0.0.53:5
 command = ["deploy", "@ops", "@", "a b"]
 "#,
         r#"
-giveover.toml:2:12: error: trusted: `ping` checks are not in this version: kinds here are tcp, http, apache, command, path, process, xfnts, smtp, pop3, imap, ftp, nntp, telnet, ldap, redis, mqtt, postgres, dns, rpc, udp, https, ftps, smtps, pop3s, imaps, nntps, telnets, ldaps, iiops and tls
-  2 | trusted = ["ping://10.0.0.254", "tcp://10.0.0.53", "process", "tcp://10.0.0.53:53"]
-    |            ^^^^^^^^^^^^^^^^^^^ a command can ask it
 giveover.toml:2:33: error: trusted: the port is missing
   2 | trusted = ["ping://10.0.0.254", "tcp://10.0.0.53", "process", "tcp://10.0.0.53:53"]
     |                                 ^^^^^^^^^^^^^^^^^ tcp has no usual port: HOST:PORT
 giveover.toml:2:52: error: trusted: a process check says nothing of our network
   2 | trusted = ["ping://10.0.0.254", "tcp://10.0.0.53", "process", "tcp://10.0.0.53:53"]
-    |                                                    ^^^^^^^^^ tcp://HOST:PORT or http://HOST/
+    |                                                    ^^^^^^^^^ ping://HOST, tcp://HOST:PORT or http://HOST/
 giveover.toml:4:30: error: command: a user, or a group as "@group"
   4 | command = ["deploy", "@ops", "@", "a b"]
     |                              ^^^
 giveover.toml:4:35: error: command: a user, or a group as "@group"
   4 | command = ["deploy", "@ops", "@", "a b"]
     |                                   ^^^^^
-5 errors
+4 errors
 "#,
     );
 }
