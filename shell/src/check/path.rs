@@ -8,17 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-/// The verb under which we run ourselves for it.
-pub const VERB: &str = "__look-at-path";
-
-/// What is wanted of a path besides that it answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// It was changed no longer ago than this.
-    pub age: Option<Duration>,
-    /// At least so many percent of its file system are free.
-    pub free: Option<u8>,
-}
+use crate::config::look::Wanted;
 
 /// What is wrong with a path.
 #[derive(Debug)]
@@ -41,22 +31,7 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// The words that run us for `path`; in words of the configuration a dollar is doubled.
-#[must_use]
-pub fn argv(path: &str, wanted: Wanted) -> Vec<String> {
-    let age = wanted.age.map(|age| age.as_millis().to_string());
-    let free = wanted.free.map(|free| free.to_string());
-    vec![
-        // The program we are, also if another has taken its place since.
-        "/proc/self/exe".to_owned(),
-        VERB.to_owned(),
-        age.unwrap_or_default(),
-        free.unwrap_or_default(),
-        path.replace('$', "$$"),
-    ]
-}
-
-/// Looks at the path that `arguments` name, as [`argv`] has them behind the verb: exits 0 if it
+/// Looks at the path that `arguments` name, as [`argv`](crate::config::look::argv) has them behind the verb: exits 0 if it
 /// is well; 1 and says why if not.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();

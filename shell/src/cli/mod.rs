@@ -53,6 +53,7 @@ use exit::{Exit, Stop};
 use session::Session;
 
 use crate::check::path;
+use crate::config::look;
 use crate::daemon;
 use crate::service::exec;
 
@@ -68,7 +69,7 @@ pub fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|verb| verb == exec::VERB) {
         return exec::main(arguments.into_iter().skip(2));
     }
-    if arguments.get(1).is_some_and(|verb| verb == path::VERB) {
+    if arguments.get(1).is_some_and(|verb| verb == look::VERB) {
         return path::main(arguments.into_iter().skip(2));
     }
     // `run` that has read its configuration: nothing of ours is wanted for that any more.

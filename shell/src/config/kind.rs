@@ -4,6 +4,7 @@ use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 
 use super::check::host_field;
+use super::look::{self, Wanted};
 use super::plan::{CommandPlan, ExitMeaning, ExitTable, HttpPlan, Kind, Method, Target, Weights};
 use super::reader::Reader;
 use super::report::Findings;
@@ -13,7 +14,6 @@ use super::tls;
 use super::tree::{Entry, Node, Value};
 use super::values;
 use super::words;
-use crate::check::path::{self, Wanted};
 
 /// Reads the keys of `kind`.
 pub(super) fn read(
@@ -221,7 +221,7 @@ fn look_at_path(
         }
         None => named,
     };
-    let argv = path::argv(path, Wanted { age: age.map(Span::as_duration), free });
+    let argv = look::argv(path, Wanted { age: age.map(Span::as_duration), free });
     let exit = ExitTable::Plain;
     Some(Kind::Command(Box::new(CommandPlan { looks_at_path: true, argv, exit, missing: None })))
 }

@@ -30,6 +30,7 @@ pub mod here;
 mod host;
 mod kind;
 mod later;
+pub mod look;
 mod name;
 mod needs;
 pub mod pack;

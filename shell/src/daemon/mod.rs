@@ -85,6 +85,9 @@ const ORPHANS_WAIT: Span = Span::from_millis(250);
 /// Less is a busy machine, on which failures must still be found.
 const SLEPT_MS: u64 = 100;
 
+/// A turn that takes this long was not work alone: we were stopped in it.
+const STOPPED_MS: u64 = 500;
+
 /// Everything the loop owns.
 pub struct Daemon {
     clock: Clock,
@@ -156,6 +159,7 @@ impl Daemon {
     /// # Errors
     /// Only those of the wait itself.
     fn run_loop(&mut self) -> io::Result<()> {
+        self.now = self.clock.now();
         while !(self.ending && self.to_stop.is_empty()) {
             self.turn()?;
         }
@@ -167,10 +171,12 @@ impl Daemon {
     }
 
     fn turn(&mut self) -> io::Result<()> {
-        let before = self.clock.now();
-        self.write_before_idling(before);
+        let asleep = self.clock.now();
+        self.write_before_idling(asleep);
         let due = self.reactor.timers.next();
-        let limit = due.map(|due| Duration::from_millis(due.since(before)));
+        let limit = due.map(|due| Duration::from_millis(due.since(asleep)));
+        // Stopped in the middle of a turn, we have not looked since that began.
+        let before = if asleep.since(self.now) > STOPPED_MS { self.now } else { asleep };
         let mut ready = std::mem::take(&mut self.ready);
         self.reactor.wait(limit, &mut ready)?;
         let look = self.clock.look();
