@@ -119,7 +119,8 @@ fn check_of(request: &ProbeRequest) -> Result<CheckPlan, Stop> {
     })?;
     let service = loaded.plan.services.into_iter().next();
     let check = service.and_then(|service| service.checks.into_iter().next());
-    let check = check.filter(|check| !check.targets.is_empty());
+    let asks = |check: &CheckPlan| !check.targets.is_empty() || !check.asks_addresses();
+    let check = check.filter(asks);
     check.ok_or_else(|| Stop::usage(format!("{} names no address to probe", request.url)))
 }
 

@@ -3,8 +3,9 @@
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 
-use super::check::host_field;
-use super::look::{self, Wanted};
+use super::check::{Around, host_field};
+use super::database;
+use super::look::{self, Asks, Wanted};
 use super::plan::{CommandPlan, ExitMeaning, ExitTable, HttpPlan, Kind, Method, Target, Weights};
 use super::reader::Reader;
 use super::report::Findings;
@@ -21,6 +22,7 @@ pub(super) fn read(
     kind: &str,
     url: Option<&Url<'_>>,
     targets: Option<&[Target]>,
+    around: &Around<'_>,
     reader: &Reader<'_>,
     out: &mut Findings,
 ) -> Option<Kind> {
@@ -34,6 +36,11 @@ pub(super) fn read(
         "command" => command(what, reader, out),
         "path" => look_at_path(what, url, reader, out),
         "process" => Some(Kind::Process),
+        "postgres" if database::wants_monitor(url, reader, around.rows) => {
+            database::postgres(url, targets.unwrap_or_default(), around.rows, reader, out)
+        }
+        "oracle" => database::oracle(around.rows, reader, out),
+        "listener" => database::listener(reader, out),
         "xfnts" => {
             let fsinfo = reader.read("fsinfo", values::path, out).unwrap_or("/usr/bin/fsinfo");
             Some(Kind::Xfnts { fsinfo: fsinfo.into() })
@@ -195,7 +202,7 @@ fn command(what: &str, reader: &Reader<'_>, out: &mut Findings) -> Option<Kind> 
         return None;
     };
     let argv = values::argv(&entry.key, &entry.node, out)?;
-    Some(Kind::Command(Box::new(CommandPlan { looks_at_path: false, argv, exit, missing })))
+    Some(Kind::Command(Box::new(CommandPlan { asks: Asks::Program, argv, exit, missing })))
 }
 
 fn look_at_path(
@@ -223,7 +230,7 @@ fn look_at_path(
     };
     let argv = look::argv(path, Wanted { age: age.map(Span::as_duration), free });
     let exit = ExitTable::Plain;
-    Some(Kind::Command(Box::new(CommandPlan { looks_at_path: true, argv, exit, missing: None })))
+    Some(Kind::Command(Box::new(CommandPlan { asks: Asks::Path, argv, exit, missing: None })))
 }
 
 fn exit(key: &str, node: &Node, out: &mut Findings) -> Option<ExitTable> {
@@ -268,7 +275,8 @@ const fn phases(kind: &str) -> &'static [&'static str] {
     match kind.as_bytes() {
         b"tcp" => &["resolve", "connect", "send", "read", "answer", "close"],
         b"http" | b"apache" => &["resolve", "connect", "send", "read", "answer"],
-        b"command" | b"path" => &["exit"],
+        b"command" | b"path" | b"listener" => &["exit"],
+        b"oracle" => &["read", "answer", "exit"],
         b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
         b"process" => &[],
         b"tls" | b"iiops" => &["resolve", "connect", "tls", "expiry"],

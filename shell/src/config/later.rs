@@ -31,10 +31,7 @@ pub(super) fn kind(word: &str) -> Option<&'static str> {
 const KINDS: [(&[&str], &str); 3] = [
     (&["iplanet"], "`http` with method = \"HEAD\" asks it"),
     (&["agent", "remote"], "a command can ask it"),
-    (
-        &["oracle", "listener", "directory", "nfs-daemons", "nfs-shares", "systemd", "log"],
-        "a command can look at it",
-    ),
+    (&["directory", "nfs-daemons", "nfs-shares", "systemd", "log"], "a command can look at it"),
 ];
 
 /// Destinations of later versions, and what to do without.

@@ -22,6 +22,7 @@ mod address;
 mod board;
 mod builder;
 mod check;
+pub mod database;
 pub mod diff;
 pub mod dollar;
 pub mod few;

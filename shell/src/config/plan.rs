@@ -16,7 +16,9 @@ use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 use serde::{Deserialize, Serialize};
 
+use super::database::DatabasePlan;
 use super::few::Few;
+use super::look::Asks;
 
 use super::talk::Talk;
 use super::tls::{HelloPlan, TlsPlan};
@@ -149,6 +151,8 @@ pub struct Terms {
     pub giveover: GoesTo,
     /// Our own way out: the local-fault rule never holds it.
     pub network: bool,
+    /// Once its budget is spent its monitor ends, and it runs on unwatched.
+    pub stops_when_spent: bool,
     /// Units: the limits that the file leaves to the unit itself.
     pub left_to_unit: LeftToUnit,
     /// Where each limit came from, for `check`: key, source ("built in", "policy slow"). Shared
@@ -318,6 +322,8 @@ pub enum Kind {
     Tls(Box<TlsPlan>),
     /// A TLS hello that is answered by one.
     Hello(Box<HelloPlan>),
+    /// A monitor of a database, which keeps its connection.
+    Database(Box<DatabasePlan>),
 }
 
 impl Kind {
@@ -328,13 +334,17 @@ impl Kind {
             Self::Tcp { .. } => "tcp",
             Self::Http(plan) if plan.by_document => "apache",
             Self::Http(_) => "http",
-            Self::Command(plan) if plan.looks_at_path => "path",
-            Self::Command(_) => "command",
+            Self::Command(plan) => match plan.asks {
+                Asks::Program => "command",
+                Asks::Path => "path",
+                Asks::Listener => "listener",
+            },
             Self::Process => "process",
             Self::Xfnts { .. } => "xfnts",
             Self::Talk(talk) => talk.word(),
             Self::Tls(plan) => plan.word(),
             Self::Hello(_) => "tls",
+            Self::Database(plan) => plan.word(),
         }
     }
 
@@ -379,8 +389,8 @@ pub enum Method {
 /// What a `command` check runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
-    /// It is ourselves, looking at a path: one that never ends has failed.
-    pub looks_at_path: bool,
+    /// What it asks.
+    pub asks: Asks,
     /// Program and arguments; no shell.
     pub argv: Vec<String>,
     /// What its exit status means.

@@ -4,7 +4,7 @@
 //! them, so that the two cannot differ. A table is always flat: no key changes which others may
 //! stand beside it, except that each kind of check has its own.
 
-use super::{talk, tls, words};
+use super::{database, talk, tls, words};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -272,6 +272,7 @@ pub(super) const SERVICE: &[Key] = &[
     key("network_resources_used", "list of hosts", "", "the hosts, where each has every port"),
     key("port_list", "list of ports", "", "the ports of each of these hosts"),
     key("check", "tables", "", "ways to look at it"),
+    key("error", "rows", "[]", "what an error of its database leads to"),
     key(
         "ladder",
         "list of checks",
@@ -285,6 +286,12 @@ pub(super) const SERVICE: &[Key] = &[
         "command, board, none",
         "command if [giveover] has one",
         "where it goes when restarts do not help",
+    ),
+    key(
+        "budget_spent",
+        "wait, stop",
+        "\"wait\"",
+        "where nobody takes it over, a spent budget waits until it refills, or ends the monitor",
     ),
     key(
         "network",
@@ -379,24 +386,26 @@ pub(super) fn of_kind(kind: &str) -> &'static [Key] {
         "command" => COMMAND,
         "path" => PATH,
         "xfnts" => XFNTS,
-        _ => talk::of_kind(kind).unwrap_or(PROCESS),
+        _ => database::of_kind(kind).or_else(|| talk::of_kind(kind)).unwrap_or(PROCESS),
     }
 }
 
 /// The kinds that have `key`.
 pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
     let has = |kind: &&str| {
-        let lists = tls::of_kind(kind).into_iter().chain([of_kind(kind)]);
+        let monitor = if *kind == "postgres" { database::OF_POSTGRES } else { &[] };
+        let lists = tls::of_kind(kind).into_iter().chain([of_kind(kind), monitor]);
         lists.flatten().any(|own| own.name == key)
     };
     KINDS.into_iter().filter(has).collect()
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 31] = [
+pub const KINDS: [&str; 33] = [
     "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
     "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "rpc", "udp", "ping", "https",
-    "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls",
+    "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls", "oracle",
+    "listener",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.
@@ -424,7 +433,7 @@ const ELSEWHERE: [(&str, &[&str]); 12] = [
 /// Everything a file may hold, for `giveover schema`.
 #[must_use]
 pub fn text() -> String {
-    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES);
+    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES).chain(&database::TABLES);
     let texts: Vec<String> =
         tables.filter(|table| !table.keys.is_empty()).map(TableOf::text).collect();
     texts.join("\n") + "\n"
@@ -434,7 +443,7 @@ pub fn text() -> String {
 #[must_use]
 pub fn kind_text(word: &str) -> Option<String> {
     let name = format!("check.NAME, kind {word}");
-    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES);
+    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES).chain(&database::TABLES);
     let table = tables.into_iter().find(|table| table.name == name)?;
     Some(table.text())
 }

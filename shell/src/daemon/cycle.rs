@@ -67,6 +67,10 @@ impl Daemon {
                 self.take(Answer { id, result, elapsed_ms: 0, shown: 0 });
             }
             Kind::Command(_) => self.begin_program(id),
+            Kind::Database(plan) if plan.asks_address() && check.targets.is_empty() => {
+                self.no_address(id);
+            }
+            Kind::Database(_) => self.ask_database(id, false),
             Kind::Tcp { .. }
             | Kind::Http(_)
             | Kind::Xfnts { .. }
@@ -98,6 +102,15 @@ impl Daemon {
             self.tell_probing(id.service as usize, port);
         }
         self.prober.start(&mut self.reactor, &self.plan.services, id, now);
+    }
+
+    /// Begins a probe of a database's monitor.
+    pub(super) fn ask_database(&mut self, id: ProbeId, once: bool) {
+        let now = self.now;
+        let plan = &self.plan.services[id.service as usize];
+        let check = &plan.checks[usize::from(id.check)];
+        let databases = self.databases.get_or_insert_with(Box::default);
+        databases.start(&mut self.reactor, &plan.name, (check, once), id, now);
     }
 
     /// Begins a check that is a command. Its program is made ready once.

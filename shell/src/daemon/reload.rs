@@ -129,6 +129,10 @@ impl Daemon {
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);
         self.programs.clear();
+        if let Some(databases) = &mut self.databases {
+            databases.void_all(&mut self.reactor, now);
+            databases.keep(&mut self.reactor, &plan);
+        }
         self.take_answers();
         self.rounds.clear(); // by places that are not theirs any more
         let old = std::mem::take(&mut self.plan.services);

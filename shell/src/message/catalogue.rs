@@ -164,6 +164,11 @@ catalogue! {
     /// A probe took more than 80 % of its time. It counts nothing; raise `timeout` or find what is
     /// slow before it does.
     SlowProbe "slow_probe" Warning 0x354e6cd89aa348cda5b1c4eae6d07b8b;
+    /// An error of a database, or a line of its log, for which there is a row in the table of errors;
+    /// what is done about it is behind the colon. Told once for as long as nothing else happens.
+    DatabaseError "database_error" Warning 0x620bf74897780753bbd812eb90ecf8a1;
+    /// A program that a row of errors runs in the background has ended.
+    RowRan "row_ran" Notice 0x33bbc0a425353a9eca97ba93d28d99a6;
     /// A service this one needs is not ok: it is probed and shown, and nothing counts until that
     /// one is.
     NeedUnmet "need_unmet" Notice 0xee3286c3942a4e728498d832b5182576;
