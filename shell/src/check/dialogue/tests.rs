@@ -4,9 +4,7 @@ use super::talk::TalkDialogue;
 use crate::check::outcome::{Outcome, Step};
 use crate::check::secret::Secret;
 use crate::check::testing::Random;
-use crate::config::talk::{
-    BannerPlan, DnsPlan, Greets, Login, PostgresPlan, RpcPlan, Talk, codes,
-};
+use crate::config::talk::{BannerPlan, DnsPlan, Greets, Login, PostgresPlan, RpcPlan, Talk, codes};
 
 /// The verdict, all that we said, and how many bytes it took; no verdict yet is `None`.
 fn converse<'a>(
