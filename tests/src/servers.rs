@@ -70,6 +70,27 @@ pub fn apache() -> impl FnOnce(&Path, u16) -> Command {
     }
 }
 
+/// nginx that answers 200; what it was asked is in `access.log`.
+pub fn nginx() -> impl FnOnce(&Path, u16) -> Command {
+    |dir, port| {
+        let place = dir.display();
+        let file = dir.join("nginx.conf");
+        write(
+            &file,
+            &format!(
+                "daemon off;\npid {place}/pid;\nevents {{}}\nhttp {{\n\
+                 access_log {place}/access.log;\nclient_body_temp_path {place}/b;\n\
+                 proxy_temp_path {place}/p;\nfastcgi_temp_path {place}/f;\n\
+                 uwsgi_temp_path {place}/u;\nscgi_temp_path {place}/s;\n\
+                 server {{ listen 127.0.0.1:{port}; location / {{ return 200 hello; }} }} }}\n"
+            ),
+        );
+        let mut command = Command::new("/usr/sbin/nginx");
+        command.arg("-e").arg("stderr").arg("-p").arg(dir).arg("-c").arg(file);
+        command
+    }
+}
+
 /// Mosquitto, open to all or to nobody.
 pub fn mosquitto(open: bool) -> impl FnOnce(&Path, u16) -> Command {
     move |dir, port| {

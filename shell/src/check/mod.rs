@@ -8,6 +8,7 @@ pub mod command;
 pub mod database;
 pub mod dialogue;
 pub mod http;
+pub mod instance;
 pub mod needle;
 pub mod once;
 pub mod oracle;

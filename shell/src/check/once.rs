@@ -159,6 +159,7 @@ mod tests {
             weights: Weights::DEFAULT,
             every: None,
             observe: false,
+            instance: None,
         };
         CheckPlan { targets: vec![Target { host, port }].into(), question: question.into() }
     }

@@ -4,8 +4,9 @@ use giveover_core::time::Span;
 
 use super::address::{self, Addresses};
 use super::database::{self, Rows};
+use super::instance::{Form, Instance};
 use super::kind;
-use super::plan::{CheckPlan, Host, Kind, Question, Target};
+use super::plan::{CheckPlan, Host, Kind, Question, Target, Targets};
 use super::quantity::written;
 use super::reader::Reader;
 use super::report::Findings;
@@ -161,8 +162,40 @@ fn build(
     let kind = kind::read(what, asked.kind, url, whom, around, reader, out);
     let weights = kind::weights(asked.kind, reader, out);
     let (timeout, every, observe) = common(reader, around, out);
-    let question = Question { name: name.into(), kind: kind?, timeout, weights, every, observe };
-    Some(CheckPlan { targets: targets?.into(), question: question.into() })
+    let (kind, targets): (_, Targets) = (kind?, targets?.into());
+    let form = match asked.kind {
+        "iplanet" => Some(Form::Magnus),
+        "directory" => Some(Form::Slapd),
+        _ => None,
+    };
+    let instance = form.map(|form| {
+        let file = reader.read("config_file", values::path, out).map(Into::into);
+        let hosts = hosts_without_ports(asked, reader, around, out);
+        let late = weights.late;
+        let (plain, targets) = (kind.clone(), targets.clone());
+        Box::new(Instance { form, file, hosts, plain, targets, late })
+    });
+    let name = name.into();
+    let question = Question { name, kind, timeout, weights, every, observe, instance };
+    Some(CheckPlan { targets, question: question.into() })
+}
+
+/// The hosts, where no port is written for any of them.
+fn hosts_without_ports(
+    asked: &Asked<'_>,
+    reader: &Reader<'_>,
+    around: &Around<'_>,
+    out: &mut Findings,
+) -> Option<Vec<Host>> {
+    let own = match (reader.entry("address"), &asked.url) {
+        (Some(entry), _) => Some(address::many("address", &entry.node, out)?),
+        (None, Some(url)) => url.address.clone().map(|named| vec![named]),
+        (None, None) => None,
+    };
+    match own {
+        Some(hosts) => Addresses::of(hosts, reader.header).without_ports(),
+        None => around.addresses?.without_ports(),
+    }
 }
 
 /// Keys of every check that one kind has no use for.

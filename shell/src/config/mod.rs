@@ -29,6 +29,7 @@ pub mod few;
 mod files;
 pub mod here;
 mod host;
+pub mod instance;
 mod kind;
 mod later;
 pub mod look;

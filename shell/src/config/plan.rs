@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::database::DatabasePlan;
 use super::few::Few;
+use super::instance::Instance;
 use super::look::Asks;
 
 use super::talk::Talk;
@@ -116,6 +117,11 @@ pub struct ServicePlan {
 }
 
 impl ServicePlan {
+    /// The checks, to change what they ask.
+    pub fn checks_mut(&mut self) -> &mut [CheckPlan] {
+        &mut self.checks
+    }
+
     /// The rest, to change it: from now on it is the service's own.
     pub fn terms_mut(&mut self) -> &mut Terms {
         Arc::make_mut(&mut self.terms)
@@ -265,6 +271,19 @@ pub struct Question {
     pub every: Option<Span>,
     /// Probed and shown, counts nothing.
     pub observe: bool,
+    /// Its server, if that says itself how it is to be asked.
+    pub instance: Option<Box<Instance>>,
+}
+
+impl Question {
+    /// The word of its kind, as it was written.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match &self.instance {
+            Some(instance) => instance.form.word(),
+            None => self.kind.word(),
+        }
+    }
 }
 
 /// An address to probe.
@@ -446,6 +465,10 @@ pub struct Weights {
     pub close: Weight,
     /// A command's exit.
     pub exit: Weight,
+    /// Being late, in whatever phase; `None`: as the phase.
+    pub late: Option<Weight>,
+    /// Our own lack; `None`: it cannot be measured.
+    pub lacking: Option<Weight>,
 }
 
 impl Weights {
@@ -460,5 +483,7 @@ impl Weights {
         answer: Weight::HALF,
         close: Weight::HALF,
         exit: Weight::COMPLETE,
+        late: None,
+        lacking: None,
     };
 }

@@ -9,16 +9,26 @@ use super::tree::{Entry, Node, Table, Value};
 use super::words;
 
 /// The presets that are part of this program: name, what it is for, text.
-const BUILT_IN: [(&str, &str, &str); 16] = [
+const BUILT_IN: [(&str, &str, &str); 18] = [
     (
         "apache",
         "a web server, watched as Sun Cluster's Apache monitor does",
         include_str!("presets/apache.toml"),
     ),
     ("bind", "a name server asked for a name", include_str!("presets/bind.toml")),
+    (
+        "directory",
+        "a directory, watched as Sun Cluster's Directory Server monitor does",
+        include_str!("presets/directory.toml"),
+    ),
     ("dovecot", "a mail server greeting on IMAP and POP3", include_str!("presets/dovecot.toml")),
     ("haproxy", "a balancer asked over HTTP", include_str!("presets/haproxy.toml")),
     ("inn2", "a news server greeting on NNTP", include_str!("presets/inn2.toml")),
+    (
+        "iplanet",
+        "a web server, watched as Sun Cluster's iPlanet monitor does",
+        include_str!("presets/iplanet.toml"),
+    ),
     (
         "listener",
         "Oracle's listener, watched as Sun Cluster's monitor does",

@@ -40,7 +40,7 @@ pub struct TableOf {
 }
 
 /// Every table of this version.
-pub const TABLES: [TableOf; 18] = [
+pub const TABLES: [TableOf; 20] = [
     TableOf { name: "", about: "The file itself.", keys: ROOT },
     TableOf { name: "[host]", about: "The host as a whole.", keys: HOST },
     TableOf { name: "host.actions", about: "The host's budget.", keys: ACTIONS },
@@ -80,6 +80,21 @@ pub const TABLES: [TableOf; 18] = [
         about: "A web server as Sun Cluster's monitors ask it: a HEAD request by HTTP/1.0, to \
                 which any reply is healthy; every address on every port.",
         keys: APACHE,
+    },
+    TableOf {
+        name: "check.NAME, kind iplanet",
+        about: "A web server as Sun Cluster's iPlanet monitor asks it: as `apache`; one that is \
+                secure, as `Security` in its magnus.conf has it, is connected to and disconnected \
+                from. `Port` is taken from there where none is written.",
+        keys: IPLANET,
+    },
+    TableOf {
+        name: "check.NAME, kind directory",
+        about: "A directory as Sun Cluster's monitor asks it: a search that always matches; one \
+                that is secure, as `security` in its slapd.conf has it, is connected to and \
+                disconnected from. Time that is up, and a search that cannot be made, weigh 50, \
+                everything else 100.",
+        keys: DIRECTORY,
     },
     TableOf {
         name: "check.NAME, kind process",
@@ -350,6 +365,22 @@ pub(super) const HTTP: &[Key] = &[
 pub(super) const APACHE: &[Key] =
     &[key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for")];
 
+const CONFIG_FILE: Key = key(
+    "config_file",
+    "absolute path",
+    "none: it is plain",
+    "the server's own configuration, read again when it has changed",
+);
+
+/// Keys of `iplanet` checks.
+const IPLANET: &[Key] = &[
+    key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for"),
+    CONFIG_FILE,
+];
+
+/// Keys of `directory` checks.
+const DIRECTORY: &[Key] = &[CONFIG_FILE];
+
 /// Keys of `command` checks.
 pub(super) const COMMAND: &[Key] = &[
     key("command", "command", "", "the program and its arguments; makes `kind` needless"),
@@ -383,6 +414,8 @@ pub(super) fn of_kind(kind: &str) -> &'static [Key] {
         "tcp" => TCP,
         "http" => HTTP,
         "apache" => APACHE,
+        "iplanet" => IPLANET,
+        "directory" => DIRECTORY,
         "command" => COMMAND,
         "path" => PATH,
         "xfnts" => XFNTS,
@@ -401,11 +434,42 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 33] = [
-    "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
-    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "rpc", "udp", "ping", "https",
-    "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls", "oracle",
+pub const KINDS: [&str; 35] = [
+    "tcp",
+    "http",
+    "apache",
+    "command",
+    "path",
+    "process",
+    "xfnts",
+    "smtp",
+    "pop3",
+    "imap",
+    "ftp",
+    "nntp",
+    "telnet",
+    "ldap",
+    "redis",
+    "mqtt",
+    "postgres",
+    "dns",
+    "rpc",
+    "udp",
+    "ping",
+    "https",
+    "ftps",
+    "smtps",
+    "pop3s",
+    "imaps",
+    "nntps",
+    "telnets",
+    "ldaps",
+    "iiops",
+    "tls",
+    "oracle",
     "listener",
+    "iplanet",
+    "directory",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.

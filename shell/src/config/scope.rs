@@ -17,6 +17,9 @@ impl CheckPlan {
         let weights = &self.weights;
         let named = self.targets.iter().any(|target| matches!(target.host, Host::Name(_)));
         let mut emits = Vec::new();
+        emits.extend(
+            [weights.late, weights.lacking].into_iter().flatten().map(|it| (Phase::Read, it)),
+        );
         if let Some(weight) = weights.resolve.filter(|_| named) {
             emits.push((Phase::Resolve, weight));
         }

@@ -363,7 +363,7 @@ fn checks(
 /// A transparent device passes on what is sent through it: what answers above L3 is not it.
 fn only_pings(checks: &[CheckPlan], places: &[Place], out: &mut Findings) {
     for (check, place) in checks.iter().zip(places) {
-        let word = check.kind.word();
+        let word = check.word();
         if check.asks_addresses() && word != "ping" {
             let message = format!(
                 "check.{}: {} check asks whoever is behind it",

@@ -90,7 +90,7 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
         }
         "postgres" if path.contains('?') => return at_socket(kind, authority, path),
         "path" => return Err(BadTarget::new("a path is of this host", "path:///srv/data")),
-        "http" | "apache" | "https" => check_path(path)?,
+        "http" | "apache" | "https" | "iplanet" => check_path(path)?,
         _ if path.is_empty() => {}
         _ if talk::path_means(plain(kind)).is_some() => plain_path(kind, path)?,
         _ => {
@@ -171,8 +171,10 @@ fn plain(kind: &str) -> &str {
 
 /// `a tcp`, `an http`.
 pub(super) fn a(kind: &str) -> String {
-    let spelled =
-        ["http", "apache", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt", "oracle"];
+    let spelled = [
+        "http", "apache", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt", "oracle",
+        "iplanet",
+    ];
     let n = if spelled.contains(&plain(kind)) || kind == "iiops" { "n" } else { "" };
     format!("a{n} {kind}")
 }
@@ -272,7 +274,8 @@ pub(super) fn port(text: &str) -> Result<u16, BadTarget> {
 /// The port of `kind` where none is written.
 pub(super) fn usual_port(kind: &str) -> Option<u16> {
     match kind {
-        "http" | "apache" => Some(80),
+        "http" | "apache" | "iplanet" => Some(80),
+        "directory" => Some(389),
         "xfnts" => Some(7100),
         _ => talk::usual_port(kind).or_else(|| tls::usual_port(kind)),
     }

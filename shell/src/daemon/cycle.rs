@@ -51,6 +51,14 @@ impl Daemon {
     /// Begins one check on each of its targets.
     fn begin_check(&mut self, service: usize, place: u8) {
         let now = self.now;
+        let cycle = self.watches[service].cycle;
+        let id = ProbeId { service: service as u32, check: place, target: 0, cycle };
+        if let Some(state) = self.watches[service].checks.get_mut(usize::from(place)) {
+            (state.worst, state.pending) = (None, 1);
+        }
+        if !self.settle_instance(id) {
+            return;
+        }
         let plan = &self.plan.services[service];
         let watch = &mut self.watches[service];
         let (Some(state), Some(check)) =
@@ -58,9 +66,6 @@ impl Daemon {
         else {
             return;
         };
-        let id = ProbeId { service: service as u32, check: place, target: 0, cycle: watch.cycle };
-        state.worst = None;
-        state.pending = 1;
         match &check.kind {
             Kind::Process => {
                 let result = self.look_at_process(service, place);

@@ -14,6 +14,7 @@ mod feed;
 mod handover;
 mod host;
 mod http;
+mod instance;
 mod once;
 mod operator;
 pub mod prepare;
@@ -128,6 +129,8 @@ pub struct Daemon {
     databases: Option<Box<Databases>>,
     /// Check commands, made ready: service, check, target.
     programs: HashMap<(u32, u8, u8), Command>,
+    /// Configurations of servers, by service and check.
+    instances: HashMap<(u32, u8), instance::Read>,
     errands: Errands,
     pending: Vec<Pending>,
     once: Vec<Once>,

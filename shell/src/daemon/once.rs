@@ -46,6 +46,10 @@ impl Daemon {
     }
 
     fn begin_once(&mut self, id: ProbeId, now: Instant) {
+        self.with_once(id, |state| state.pending = 1);
+        if !self.settle_instance(id) {
+            return;
+        }
         let check = &self.plan.services[id.service as usize].checks[usize::from(id.check)];
         let targets = match check.kind {
             Kind::Command(_) | Kind::Process => 1,

@@ -146,6 +146,7 @@ impl Daemon {
             prober: Prober::new(),
             commands: Commands::new(),
             databases: None,
+            instances: HashMap::new(),
             programs: HashMap::new(),
             errands: super::run::Errands::new(),
             pending: Vec::new(),

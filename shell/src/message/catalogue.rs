@@ -278,6 +278,9 @@ catalogue! {
     /// The source documents' error for a web server without addresses or ports: it cannot be
     /// measured until it has some.
     NoNetworkResources "no_network_resources" Error 0xa64614288eb04507ad0e8cda3f3df0ca legacy true;
+    /// The source documents' error for a server whose own configuration cannot be used: it cannot be
+    /// measured until it can.
+    ConfigurationUnparsable "configuration_unparsable" Error 0x7300585eca3aa90d385f009150166990 legacy true;
     /// The source documents' error for a web server that takes no connection on one of its
     /// addresses and ports: a complete failure.
     ServerConnectFailed "server_connect_failed" Error 0xee8637b1f8da4b27af87648f9ef2f5a6 legacy true;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use giveover_core::failure::{Cause, Phase, ProbeResult};
 
 use super::model::CheckDoc;
+use crate::config::instance;
 use crate::config::plan::{CheckPlan, Kind, ServicePlan};
 use crate::config::talk::{BannerPlan, Talk, codes};
 use crate::config::words;
@@ -21,6 +22,9 @@ pub fn asked<'a>(check: &'a CheckPlan, expected: &'a str) -> cause::Asked<'a> {
 #[must_use]
 pub fn answer_words(check: &CheckPlan, found: Cause) -> Cow<'static, str> {
     let words = match (check.kind.spoken(), found.phase) {
+        (_, Phase::Answer) if found.code == instance::UNPARSABLE => {
+            "the server's configuration cannot be parsed"
+        }
         (Kind::Database(plan), Phase::Answer) if secret::words(found.code).is_none() => {
             return plan.code_words(found.code).into();
         }
@@ -67,7 +71,7 @@ pub fn brief_words(plan: &ServicePlan, found: Cause) -> String {
 /// status was right, what the body lacks. Empty where a code says nothing.
 #[must_use]
 pub fn expected_words(kind: &Kind, found: Cause) -> String {
-    if secret::words(found.code).is_some() {
+    if secret::words(found.code).is_some() || found.code == instance::UNPARSABLE {
         return String::new();
     }
     let http = match kind.spoken() {
@@ -173,7 +177,7 @@ pub fn check_doc(
     };
     CheckDoc {
         name: check.name.to_string(),
-        kind: check.kind.word().to_owned(),
+        kind: check.word().to_owned(),
         outcome: outcome.to_owned(),
         weight,
         cause: result_words(check, result, shown),
@@ -224,6 +228,7 @@ mod tests {
                 weights: Weights::DEFAULT,
                 every: None,
                 observe: false,
+                instance: None,
             };
             let check = CheckPlan { targets: Vec::new().into(), question: question.into() };
             let failed = result_words(&check, Some(ProbeResult::Failed(Weight::HALF, found)), 0);

@@ -23,6 +23,10 @@ pub(super) enum Link {
 }
 
 impl Link {
+    pub(super) const fn is_client(&self) -> bool {
+        matches!(self, Self::Client(_))
+    }
+
     pub(super) fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
         match self {
             Self::Socket(socket) => socket.send(bytes),

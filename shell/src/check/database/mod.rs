@@ -22,7 +22,7 @@ use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 
 use giveover_core::failure::{Cause, Phase, ProbeResult};
-use giveover_core::time::Instant;
+use giveover_core::time::{Instant, Span};
 use giveover_core::weight::Weight;
 use mio::Interest;
 use rustix::io::Errno;
@@ -47,6 +47,8 @@ use crate::reactor::{Coprocess, Program, Reactor, Ready, Room, Token};
 const BUFFER: usize = 16 * 1024;
 /// At most so many lines are told with one answer.
 const MOST_SAID: usize = 16;
+/// How long a client that was told to go may take for it.
+const LEAVES_IN: Span = Span::from_secs(5);
 /// SSLRequest.
 const SSL_REQUEST: &[u8] = &[0, 0, 0, 8, 4, 0xD2, 0x16, 0x2F];
 
@@ -72,6 +74,8 @@ pub struct Databases {
     resolver: Resolver,
     trusted: Trusted,
     buffer: Vec<u8>,
+    /// Clients that were told to go, and since when.
+    leaving: Vec<(Coprocess, Instant)>,
     trace: Option<Trace>,
 }
 
@@ -103,6 +107,7 @@ impl Databases {
             resolver: Resolver::new(resolve::system),
             trusted: Trusted::default(),
             buffer: Vec::new(),
+            leaving: Vec::new(),
             trace: None,
         }
     }
@@ -117,6 +122,7 @@ impl Databases {
         id: ProbeId,
         now: Instant,
     ) {
+        self.see_off(reactor, now);
         let owner = (service.into(), plan.name.clone(), once);
         let Some(number) = self.number(reactor, owner, plan) else {
             return self.tell(Outcome::Void.weigh(id.check, &plan.weights), id, 0);
@@ -145,6 +151,10 @@ impl Databases {
         let cycle = monitor.plan().map_or(0, |plan| plan.connect_cycle);
         if monitor.at == At::Idle && cycle > 0 && monitor.probes >= cycle {
             monitor.say_goodbye();
+            // A client that is killed leaves its session for the database to find.
+            if let Some(Link::Client(client)) = monitor.link.take_if(|it| it.is_client()) {
+                self.leaving.push((client, now));
+            }
             hang_up(reactor, monitor);
         }
         match monitor.at {
@@ -266,6 +276,19 @@ impl Databases {
     pub fn end(&mut self, reactor: &mut Reactor) {
         let all: Vec<u32> = self.monitors.keys().copied().collect();
         all.into_iter().for_each(|number| self.forget(reactor, number));
+        self.leaving.drain(..).for_each(|(client, _)| client.end(reactor));
+    }
+
+    /// Clients that were told to go and are gone, or have taken too long for it.
+    fn see_off(&mut self, reactor: &mut Reactor, now: Instant) {
+        let gone = |(client, since): &(Coprocess, Instant)| {
+            let late = now.since(*since) >= u64::from(LEAVES_IN.as_millis());
+            late || client.receive(&mut [0; 512]) == Ok(0)
+        };
+        let (gone, left) = std::mem::take(&mut self.leaving).into_iter().partition(gone);
+        self.leaving = left;
+        let gone: Vec<(Coprocess, Instant)> = gone;
+        gone.into_iter().for_each(|(client, _)| client.end(reactor));
     }
 
     /// Notes the steps of what follows; meant for one probe at a time.

@@ -33,7 +33,7 @@ fn every_preset_can_be_pasted_where_it_is_used() {
 fn a_preset_is_without_warnings_once_it_knows_whom_to_watch() {
     for run in ["unit = \"s.service\"", "start = [\"/bin/s\"]"] {
         for (name, _) in list() {
-            let address = if ["apache", "xfnts", "named"].contains(&name) {
+            let address = if ["apache", "xfnts", "named", "iplanet", "directory"].contains(&name) {
                 "address = \"127.0.0.1\"\n"
             } else {
                 ""
