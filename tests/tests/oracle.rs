@@ -107,7 +107,8 @@ fn a_client_is_kept_and_statistics_that_stand_still_have_a_table_made() {
     wait_for("probes", || (oracle.count("SELECT") >= 12).then_some(()));
     let (sessions, made) = (oracle.count("begin -S -L /nolog"), oracle.count("CREATE"));
     assert!(sessions * 3 <= oracle.count("SELECT"), "{:?}", oracle.said());
-    assert_eq!(oracle.count("connect giveover ORCL"), sessions);
+    // One that has just begun may not have come to it yet.
+    assert!(oracle.count("connect giveover ORCL") + 1 >= sessions, "{:?}", oracle.said());
     assert_eq!(made, 1, "the first probe alone has nothing to compare with");
     oracle.mood("idle");
     wait_for("tables", || (oracle.count("CREATE") >= made + 3).then_some(()));
@@ -138,7 +139,7 @@ fn the_client_can_run_as_another_user() {
     assert!(oracle.count("connect  ") > 0, "as whom the operating system vouches for");
 }
 
-/// req 1.98 1.100 1.101
+/// req 1.98
 #[test]
 fn rows_of_the_preset_and_of_the_file_say_what_an_error_leads_to() {
     let oracle = Oracle::new();
@@ -217,6 +218,36 @@ fn a_client_that_hangs_dies_or_is_not_let_in() {
     });
     oracle.mood("ok");
     daemon.wait_status("db", "ok");
+}
+
+/// req 1.100 1.101
+#[test]
+fn what_is_switched_is_given_over_and_what_is_restarted_is_stopped_and_started() {
+    let oracle = Oracle::new();
+    let config = format!(
+        "[giveover]\ncommand = [\"/bin/touch\", \"{}\"]\n\
+         [service.db]\npreset = \"oracle\"\nstart = [\"/bin/sleep\", \"1000\"]\n\
+         check.sql.oracle_home = \"{}\"\n\
+         policy = {{ thorough_probe_interval = \"100ms\", probe_timeout = \"1s\", \
+         retry_interval = \"60s\", restart_delay = [\"0s\"], start_grace = \"0s\" }}\n",
+        oracle.path("given-over").display(),
+        oracle.home()
+    );
+    let daemon = Daemon::start(&config);
+    let before = daemon.wait_status("db", "ok")["pid"].as_u64().expect("a pid");
+    oracle.mood("error 107");
+    let restart = first(&daemon, "restart");
+    assert!(restart.ends_with(": sql ORA-00107 (sum 100)"), "{restart}");
+    let _ = first(&daemon, "restarted");
+    oracle.mood("ok");
+    let after = daemon.wait_status("db", "ok")["pid"].as_u64().expect("a pid");
+    assert_ne!(before, after);
+    let restarts = events(&daemon, "restart").len();
+    oracle.mood("error 290");
+    wait_for("the giveover", || oracle.path("given-over").exists().then_some(()));
+    let giveover = first(&daemon, "giveover");
+    assert!(giveover.contains("ORA-00290"), "{giveover}");
+    assert_eq!(events(&daemon, "restart").len(), restarts, "restarts were left");
 }
 
 /// req 1.106 1.107

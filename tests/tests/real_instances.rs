@@ -64,7 +64,7 @@ fn unmeasured(daemon: &Daemon, name: &str) {
     });
 }
 
-/// req 1.111 1.112 1.113 1.114 1.116 1.117 1.118 1.119 1.120 1.121 1.122 1.124 1.125 1.126
+/// req 1.111 1.112 1.113 1.114 1.116 1.117 1.118 1.119 1.120 1.121 1.122 1.125 1.126
 #[test]
 fn a_web_server_is_asked_as_its_own_configuration_says() {
     let server = Server::start(servers::nginx());
@@ -138,6 +138,8 @@ fn a_directory_is_searched_unless_it_is_secure() {
     let dir = tempfile::tempdir().expect("a directory");
     let conf = dir.path().join("slapd.conf");
     put(&conf, "port 389\nsecurity off\n");
+    let locked = dir.path().join("locked.conf");
+    put(&locked, "security on\n");
     let (_taken, nobody) = nobody();
     let silent = serve(Fault::Silent).port();
     // An answer that says 52, unavailable.
@@ -150,6 +152,7 @@ fn a_directory_is_searched_unless_it_is_secure() {
         service("late", "directory", &at(&[server.port, silent]), ""),
         service("sorry", "directory", &at(&[sorry]), ""),
         service("gone", "directory", &at(&[nobody.port()]), ""),
+        service("shut", "directory", &at(&[nobody.port()]), &file(&locked)),
     ]
     .concat();
     let daemon = Daemon::start(&config);
@@ -158,6 +161,7 @@ fn a_directory_is_searched_unless_it_is_secure() {
     assert_eq!(failure(&daemon, "secure", "no answer in 1s"), 50, "not secure yet");
     assert_eq!(failure(&daemon, "sorry", "52 unavailable"), 100);
     assert_eq!(failure(&daemon, "gone", "refused"), 100);
+    assert_eq!(failure(&daemon, "shut", "refused"), 100);
     put(&conf, "port 389\nsecurity on\n");
     daemon.wait_status("secure", "ok");
     server.freeze();

@@ -133,7 +133,12 @@ pub fn restore(check: &mut CheckPlan) {
 
 #[cfg(test)]
 mod tests {
+    use giveover_core::failure::{Cause, Phase, ProbeResult};
+    use giveover_core::weight::Weight;
+    use rustix::io::Errno;
+
     use super::*;
+    use crate::check::outcome::Outcome;
 
     fn mode(form: Form, text: &str) -> Result<(bool, Vec<u16>), Unparsable> {
         parse(form, text).map(|mode| (mode.secure, mode.ports))
@@ -163,6 +168,38 @@ mod tests {
         assert_eq!(slapd("port 1389\nsecurity on\nsecure-port 1636\n"), Ok((true, vec![1636])));
         assert_eq!(slapd("security ssf=128\n"), Ok((true, vec![636])));
         assert_eq!(slapd("security\n"), Err(Unparsable));
+    }
+
+    fn directory() -> CheckPlan {
+        let text = "[service.d]\ncheck.d = { url = \"directory\", address = [\"10.0.0.1\", \"10.0.0.2\"], \
+                    config_file = \"/c\" }\n";
+        let loaded = crate::config::load_str("test", text).expect("a plan");
+        let service = loaded.plan.services.into_iter().next().expect("a service");
+        service.checks.into_vec().remove(0)
+    }
+
+    #[test]
+    fn what_is_found_is_laid_over_what_is_written_and_taken_off_again() {
+        // req 1.129 1.131 1.132
+        let written = directory();
+        let instance = written.instance.clone().expect("an instance");
+        let late = |check: &CheckPlan| Outcome::late(Phase::Connect).weigh(0, &check.weights);
+        let cause = Cause::of_check(0, Phase::Connect, Errno::TIMEDOUT.raw_os_error() as u16);
+        let failed = |weight| ProbeResult::Failed(weight, cause);
+        assert_eq!(late(&written), failed(Weight::HALF));
+        let lack = Outcome::Lacking { phase: Phase::Connect, code: cause.code };
+        assert_eq!(lack.weigh(0, &written.weights), failed(Weight::HALF), "it cannot be made");
+        let mut check = written.clone();
+        lay(&mut check, &instance, &Mode { secure: true, ports: vec![636, 1636] });
+        let asked: Vec<String> =
+            check.targets.iter().map(|it| format!("{}:{}", it.host, it.port)).collect();
+        assert_eq!(asked, ["10.0.0.1:636", "10.0.0.1:1636", "10.0.0.2:636", "10.0.0.2:1636"]);
+        assert_eq!((check.kind.word(), check.word()), ("tcp", "directory"));
+        assert_eq!(late(&check), failed(Weight::COMPLETE), "secure: a time-out is complete");
+        lay(&mut check, &instance, &Mode { secure: false, ports: vec![389] });
+        assert_eq!(late(&check), failed(Weight::HALF));
+        restore(&mut check);
+        assert_eq!(check, written);
     }
 
     #[test]

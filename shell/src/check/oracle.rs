@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use nix::unistd::{User, initgroups, setgid, setuid};
 
-use crate::config::database::{OracleLogin, OracleRun};
+use crate::config::database::{OracleLogin, OracleRun, of_home};
 use crate::reactor::{BadProgram, Environment};
 
 /// The verb under which we become another user and then a program.
@@ -41,14 +41,6 @@ fn variables(runs: &OracleRun) -> Vec<(&'static str, String)> {
     }
     variables.extend(runs.sid.as_ref().map(|sid| ("ORACLE_SID", sid.to_string())));
     variables
-}
-
-/// A program of an installation, unless it is named by its path.
-fn of_home(program: &str, home: Option<&str>) -> String {
-    match home {
-        Some(home) if !program.contains('/') => format!("{home}/bin/{program}"),
-        _ => program.to_owned(),
-    }
 }
 
 /// `USER PROGRAM ARGUMENT…`: becomes the user, then the program.

@@ -276,6 +276,16 @@ pub struct Question {
 }
 
 impl Question {
+    /// The file of the password it gives, if it gives one.
+    #[must_use]
+    pub fn password_file(&self) -> Option<&str> {
+        match self.kind.spoken() {
+            Kind::Talk(talk) => talk.login().map(|login| &*login.password_file),
+            Kind::Database(plan) => plan.password_file(),
+            _ => None,
+        }
+    }
+
     /// The word of its kind, as it was written.
     #[must_use]
     pub fn word(&self) -> &'static str {

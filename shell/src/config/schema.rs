@@ -508,8 +508,18 @@ pub fn text() -> String {
 pub fn kind_text(word: &str) -> Option<String> {
     let name = format!("check.NAME, kind {word}");
     let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES).chain(&database::TABLES);
-    let table = tables.into_iter().find(|table| table.name == name)?;
-    Some(table.text())
+    let all: Vec<&TableOf> = tables.collect();
+    let text = |name: &str| all.iter().find(|table| table.name == name).map(|it| it.text());
+    let found = text(&name)?;
+    let more = match word {
+        "postgres" => text("check.NAME, monitor of PostgreSQL"),
+        _ => None,
+    };
+    let rows = match word {
+        "postgres" | "oracle" => text("[[service.NAME.error]]"),
+        _ => None,
+    };
+    Some([Some(found), more, rows].into_iter().flatten().collect::<Vec<_>>().join("\n"))
 }
 
 impl TableOf {

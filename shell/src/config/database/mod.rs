@@ -205,6 +205,15 @@ impl DatabasePlan {
         matches!(self.speaks, Speaks::Postgres(PostgresLogin { socket: None, .. }))
     }
 
+    /// The file of the password it gives, if it gives one.
+    #[must_use]
+    pub fn password_file(&self) -> Option<&str> {
+        match &self.speaks {
+            Speaks::Postgres(login) => login.password_file.as_deref(),
+            Speaks::Oracle(login) => login.password_file.as_deref(),
+        }
+    }
+
     /// What an answer's code means.
     #[must_use]
     pub fn code_words(&self, found: u16) -> String {
@@ -219,6 +228,15 @@ impl DatabasePlan {
             Speaks::Postgres(_) => super::talk::codes::state_words(found).to_owned(),
             Speaks::Oracle(_) => format!("ORA-{found:05}"),
         }
+    }
+}
+
+/// A program of one of Oracle's installations, unless it is named by its path.
+#[must_use]
+pub fn of_home(program: &str, home: Option<&str>) -> String {
+    match home {
+        Some(home) if !program.contains('/') => format!("{home}/bin/{program}"),
+        _ => program.to_owned(),
     }
 }
 
