@@ -25,6 +25,7 @@ use rustix::io::Errno;
 use self::talk::TalkDialogue;
 use super::http::{self, HttpDialogue};
 use super::outcome::{Outcome, Step};
+use super::secret::{self, Secret};
 use super::tcp::TcpDialogue;
 use super::tls::{self, HelloDialogue, Session};
 use crate::config::plan::Kind;
@@ -50,13 +51,25 @@ impl Dialogue {
     /// TLS, for which it does not know enough ([`Session::begin`]).
     #[must_use]
     pub fn of(kind: &Kind) -> Option<Self> {
+        Self::knowing(kind, None)
+    }
+
+    /// The same, with the password that is to be given.
+    #[must_use]
+    pub fn knowing(kind: &Kind, secret: Option<Secret>) -> Option<Self> {
         match kind {
             Kind::Tcp { send: None, expect: None } => None,
             Kind::Tcp { .. } => Some(Self::Tcp(TcpDialogue::default())),
             Kind::Http(_) => Some(Self::Http(HttpDialogue::default())),
-            Kind::Talk(talk) => TalkDialogue::of(talk).map(Self::Talk),
+            Kind::Talk(talk) => {
+                TalkDialogue::of(talk).map(|dialogue| Self::Talk(dialogue.knowing(secret)))
+            }
             Kind::Hello(_) => Some(Self::Hello(HelloDialogue::default())),
-            Kind::Command(_) | Kind::Process | Kind::Xfnts { .. } | Kind::Tls(_) => None,
+            Kind::Command(_)
+            | Kind::Process
+            | Kind::Xfnts { .. }
+            | Kind::Tls(_)
+            | Kind::Database(_) => None,
         }
     }
 
@@ -128,6 +141,18 @@ impl Dialogue {
     }
 }
 
+/// The password that a check of this kind gives, read from its file; `None` if it gives none.
+///
+/// # Errors
+/// It cannot be had: our own lack.
+pub fn secret_of(kind: &Kind) -> Result<Option<Secret>, Outcome> {
+    let Kind::Talk(talk) = kind.spoken() else { return Ok(None) };
+    let Some(login) = talk.login() else { return Ok(None) };
+    let lacking =
+        |why: secret::NoSecret| Outcome::Lacking { phase: Phase::Answer, code: why.code() };
+    secret::read(&login.password_file).map(Some).map_err(lacking)
+}
+
 /// What a check of this kind sends first; `buffer` is where it is written if need be.
 #[must_use]
 pub fn request<'a>(kind: &'a Kind, buffer: &'a mut Vec<u8>) -> &'a [u8] {
@@ -179,6 +204,6 @@ pub const fn expects_answer(kind: &Kind) -> bool {
     match kind {
         Kind::Tcp { expect, .. } => expect.is_some(),
         Kind::Http(_) | Kind::Talk(_) | Kind::Tls(_) | Kind::Hello(_) => true,
-        Kind::Command(_) | Kind::Process | Kind::Xfnts { .. } => false,
+        Kind::Command(_) | Kind::Process | Kind::Xfnts { .. } | Kind::Database(_) => false,
     }
 }

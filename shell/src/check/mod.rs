@@ -5,14 +5,18 @@
 
 pub mod chunked;
 pub mod command;
+pub mod database;
 pub mod dialogue;
 pub mod http;
+pub mod instance;
 pub mod needle;
 pub mod once;
+pub mod oracle;
 pub mod outcome;
 pub mod path;
 mod prober;
 pub mod resolve;
+pub mod secret;
 mod socket;
 pub mod tcp;
 #[cfg(test)]

@@ -5,8 +5,9 @@ use std::io;
 use giveover_core::failure::ProbeResult;
 use giveover_core::time::{Instant, Span};
 
+use super::database::Databases;
 use super::{Answer, Handover, ProbeId, Prober, TraceStep};
-use crate::config::plan::CheckPlan;
+use crate::config::plan::{CheckPlan, Kind};
 use crate::reactor::{Reactor, Ready, Room};
 
 /// What one probe saw on its way.
@@ -49,6 +50,9 @@ pub fn probe_once(
     target: u8,
     mut now: impl FnMut() -> Instant,
 ) -> io::Result<Once> {
+    if matches!(plan.kind, Kind::Database(_)) {
+        return ask_database(plan, check, now);
+    }
     let mut reactor = Reactor::new()?;
     let mut prober = Prober::new();
     let started = now();
@@ -73,6 +77,39 @@ pub fn probe_once(
             if token.room == Room::Probe {
                 prober.due(&mut reactor, plan, token, at);
             }
+        }
+    }
+}
+
+/// The same for a monitor of a database.
+fn ask_database(plan: &CheckPlan, check: u8, mut now: impl FnMut() -> Instant) -> io::Result<Once> {
+    let mut reactor = Reactor::new()?;
+    let mut databases = Databases::new();
+    let started = now();
+    databases.begin_trace(started);
+    let id = ProbeId { service: 0, check, target: 0, cycle: 0 };
+    databases.start(&mut reactor, "", (plan, true), id, started);
+    let mut ready: Vec<Ready> = Vec::new();
+    loop {
+        let at = now();
+        if let Some(told) = databases.answer() {
+            let Answer { result, shown, .. } = told.answer;
+            let elapsed_ms = u32::try_from(at.since(started)).unwrap_or(u32::MAX);
+            let steps = databases.end_trace(at);
+            return Ok(Once { steps, end: Ended::Answered { result, shown }, elapsed_ms });
+        }
+        let limit = reactor.timers.next().map_or(0, |due| due.since(at));
+        let limit = Span::from_millis(u32::try_from(limit).unwrap_or(u32::MAX));
+        reactor.wait(Some(limit.as_duration()), &mut ready)?;
+        let at = now();
+        for ready in ready.drain(..) {
+            match ready.token.room {
+                Room::Resolver => databases.names_ready(&mut reactor, at),
+                _ => databases.ready(&mut reactor, ready, at),
+            }
+        }
+        while let Some(token) = reactor.timers.pop_due(at) {
+            databases.due(&mut reactor, token, at);
         }
     }
 }
@@ -122,6 +159,7 @@ mod tests {
             weights: Weights::DEFAULT,
             every: None,
             observe: false,
+            instance: None,
         };
         CheckPlan { targets: vec![Target { host, port }].into(), question: question.into() }
     }

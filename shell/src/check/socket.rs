@@ -12,7 +12,7 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt};
 use rustix::io::Errno;
 use rustix::net::sockopt::{set_socket_linger, set_tcp_quickack, socket_error};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, ipproto,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, ipproto,
 };
 
 use super::dialogue::First;
@@ -111,6 +111,22 @@ impl Socket {
             Err(Errno::INPROGRESS | Errno::ALREADY | Errno::INTR) => {
                 Ok((socket, Progress::Pending))
             }
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Begins to connect to the socket at `path` in the file system.
+    ///
+    /// # Errors
+    /// The kernel's own; nothing is left open. EAGAIN says that too many wait there already.
+    pub(super) fn connect_to_file(path: &str) -> Result<(Self, Progress), Errno> {
+        let address = SocketAddrUnix::new(path)?;
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        let socket = Self { fd, watched: false };
+        match rustix::net::connect(&socket.fd, &address) {
+            Ok(()) => Ok((socket, Progress::Made)),
+            Err(Errno::INPROGRESS | Errno::INTR) => Ok((socket, Progress::Pending)),
             Err(errno) => Err(errno),
         }
     }

@@ -13,6 +13,7 @@ use crate::config::plan::{Host, Target};
 
 pub use hello::HelloDialogue;
 pub(crate) use hello::hello;
+pub(super) use session::code_of;
 pub use session::{Note, Session};
 pub use trust::Trusted;
 

@@ -8,7 +8,7 @@ use super::exit::{Exit, Stop};
 use super::probe::ProbeRequest;
 use super::run::RunOptions;
 use crate::board;
-use crate::check::once;
+use crate::check::{once, secret};
 use crate::clock::Clock;
 use crate::config::plan::CheckPlan;
 use crate::config::{self, Level, here};
@@ -53,7 +53,9 @@ pub(super) fn check(options: &CheckOptions) -> Checked {
                 let seen = here::look(&mut loaded, here::ask_systemctl);
                 let board = here::look_at_board(&loaded, |plan| board::seen(&plan.port, &plan.key));
                 let pings = here::look_at_pings(&loaded, crate::check::may_ping);
-                loaded.warnings.with(&seen).with(&board).with(&pings)
+                let why_not = |name: &str| secret::read(name).err().map(secret::NoSecret::words);
+                let secrets = here::look_at_secrets(&loaded, why_not);
+                loaded.warnings.with(&seen).with(&board).with(&pings).with(&secrets)
             } else {
                 loaded.warnings.clone()
             };
@@ -119,7 +121,8 @@ fn check_of(request: &ProbeRequest) -> Result<CheckPlan, Stop> {
     })?;
     let service = loaded.plan.services.into_iter().next();
     let check = service.and_then(|service| service.checks.into_iter().next());
-    let check = check.filter(|check| !check.targets.is_empty());
+    let asks = |check: &CheckPlan| !check.targets.is_empty() || !check.asks_addresses();
+    let check = check.filter(asks);
     check.ok_or_else(|| Stop::usage(format!("{} names no address to probe", request.url)))
 }
 

@@ -52,7 +52,7 @@ use console::Console;
 use exit::{Exit, Stop};
 use session::Session;
 
-use crate::check::path;
+use crate::check::{oracle, path};
 use crate::config::look;
 use crate::daemon;
 use crate::service::exec;
@@ -71,6 +71,12 @@ pub fn main() -> ExitCode {
     }
     if arguments.get(1).is_some_and(|verb| verb == look::VERB) {
         return path::main(arguments.into_iter().skip(2));
+    }
+    if arguments.get(1).is_some_and(|verb| verb == look::LISTENER_VERB) {
+        return oracle::ask_listener(arguments.into_iter().skip(2));
+    }
+    if arguments.get(1).is_some_and(|verb| verb == oracle::RUN_AS) {
+        return oracle::run_as(arguments.into_iter().skip(2));
     }
     // `run` that has read its configuration: nothing of ours is wanted for that any more.
     if let Some(descriptor) = daemon::prepare::is_prepared(&arguments) {

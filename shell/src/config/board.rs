@@ -31,7 +31,7 @@ pub(super) fn board(entry: Option<&Entry>, out: &mut Findings) -> Option<Box<Boa
         }
     }
     let port = needed(&reader, "port", values::path, "\"/dev/giveover-board\"", out);
-    let key = needed(&reader, "key", key_file, "\"/etc/giveover/keys/board.key\"", out);
+    let key = needed(&reader, "key", values::secret_file, "\"/etc/giveover/keys/board.key\"", out);
     let default = Settings::DEFAULT;
     let timeout = (Settings::LEAST_TIMEOUT, Settings::MOST_TIMEOUT);
     let grace = (Settings::LEAST_GRACE, Settings::MOST_GRACE);
@@ -102,17 +102,6 @@ fn needed<'t>(
         return None;
     }
     reader.read(key, take, out)
-}
-
-/// A path, or a bare name under `$CREDENTIALS_DIRECTORY`.
-fn key_file<'t>(key: &str, node: &'t Node, out: &mut Findings) -> Option<&'t str> {
-    let name = values::word(key, node, out)?;
-    if name.starts_with('/') || words::is_name(name) && !name.starts_with('.') {
-        return Some(name);
-    }
-    let message = format!("{key}: must be an absolute path, or the bare name of a credential");
-    out.error(node.place, message);
-    None
 }
 
 fn within((least, most): (Span, Span)) -> impl Fn(&str, &Node, &mut Findings) -> Option<Span> {

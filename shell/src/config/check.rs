@@ -3,8 +3,10 @@
 use giveover_core::time::Span;
 
 use super::address::{self, Addresses};
+use super::database::{self, Rows};
+use super::instance::{Form, Instance};
 use super::kind;
-use super::plan::{CheckPlan, Host, Kind, Question, Target};
+use super::plan::{CheckPlan, Host, Kind, Question, Target, Targets};
 use super::quantity::written;
 use super::reader::Reader;
 use super::report::Findings;
@@ -28,6 +30,8 @@ pub(super) struct Around<'a> {
     pub(super) interval: Span,
     /// Whether there is a process to watch.
     pub(super) has_process: bool,
+    /// The service's table of errors.
+    pub(super) rows: &'a Rows,
 }
 
 /// Most checks of a service: a cause holds a check's number in a byte, one value means none.
@@ -104,7 +108,9 @@ fn of_table(
     };
     let own: &[Key] = schema::of_kind(asked.kind);
     let [a, b, c] = tls::of_kind(asked.kind);
-    let reader = Reader::new(table, entry.place, path, &[schema::CHECK, own, a, b, c], out);
+    let monitor = if asked.kind == "postgres" { database::OF_POSTGRES } else { &[] };
+    let lists = [schema::CHECK, own, a, b, c, monitor];
+    let reader = Reader::new(table, entry.place, path, &lists, out);
     build(&entry.key, &format!("check.{}", entry.key), &asked, &reader, around, out)
 }
 
@@ -152,11 +158,44 @@ fn build(
         out.error(reader.header, message).label("the service needs `unit` or `start`").of_absence();
     }
     let targets = targets(what, asked, reader, around, out);
-    let kind = kind::read(what, asked.kind, asked.url.as_ref(), targets.as_deref(), reader, out);
+    let (url, whom) = (asked.url.as_ref(), targets.as_deref());
+    let kind = kind::read(what, asked.kind, url, whom, around, reader, out);
     let weights = kind::weights(asked.kind, reader, out);
     let (timeout, every, observe) = common(reader, around, out);
-    let question = Question { name: name.into(), kind: kind?, timeout, weights, every, observe };
-    Some(CheckPlan { targets: targets?.into(), question: question.into() })
+    let (kind, targets): (_, Targets) = (kind?, targets?.into());
+    let form = match asked.kind {
+        "iplanet" => Some(Form::Magnus),
+        "directory" => Some(Form::Slapd),
+        _ => None,
+    };
+    let instance = form.map(|form| {
+        let file = reader.read("config_file", values::path, out).map(Into::into);
+        let hosts = hosts_without_ports(asked, reader, around, out);
+        let late = weights.late;
+        let (plain, targets) = (kind.clone(), targets.clone());
+        Box::new(Instance { form, file, hosts, plain, targets, late })
+    });
+    let name = name.into();
+    let question = Question { name, kind, timeout, weights, every, observe, instance };
+    Some(CheckPlan { targets, question: question.into() })
+}
+
+/// The hosts, where no port is written for any of them.
+fn hosts_without_ports(
+    asked: &Asked<'_>,
+    reader: &Reader<'_>,
+    around: &Around<'_>,
+    out: &mut Findings,
+) -> Option<Vec<Host>> {
+    let own = match (reader.entry("address"), &asked.url) {
+        (Some(entry), _) => Some(address::many("address", &entry.node, out)?),
+        (None, Some(url)) => url.address.clone().map(|named| vec![named]),
+        (None, None) => None,
+    };
+    match own {
+        Some(hosts) => Addresses::of(hosts, reader.header).without_ports(),
+        None => around.addresses?.without_ports(),
+    }
 }
 
 /// Keys of every check that one kind has no use for.
@@ -164,6 +203,7 @@ fn refuse_meaningless(kind: &str, key: &str, reader: &Reader<'_>, out: &mut Find
     let why = match (kind, key) {
         ("command", "address") => "a command knows itself whom it asks",
         ("path", "address") => "a path is of this host",
+        ("oracle" | "listener", "address") => "Oracle's own programs know whom they ask",
         ("process", "address") => "a process has no address",
         ("process", "timeout" | "every") => "its end is heard at once",
         ("process", "weight" | "weights") => "its end is a complete failure",
@@ -185,7 +225,8 @@ fn targets(
     out: &mut Findings,
 ) -> Option<Vec<Target>> {
     let kind = asked.kind;
-    if matches!(kind, "command" | "path" | "process") {
+    let is_local = matches!(kind, "command" | "path" | "process" | "oracle" | "listener");
+    if is_local || asked.url.as_ref().is_some_and(|url| url.socket.is_some()) {
         return Some(Vec::new());
     }
     let named = asked.url.as_ref().and_then(|url| url.address.clone());
@@ -270,6 +311,10 @@ impl CheckPlan {
     /// Whether this kind of check asks addresses. One that does and has none cannot measure.
     #[must_use]
     pub fn asks_addresses(&self) -> bool {
-        !matches!(self.kind, Kind::Command(_) | Kind::Process)
+        match &self.kind {
+            Kind::Command(_) | Kind::Process => false,
+            Kind::Database(plan) => plan.asks_address(),
+            _ => true,
+        }
     }
 }

@@ -155,6 +155,7 @@ fn changes(old: &ServicePlan, new: &ServicePlan, before: &Plan, after: &Plan) ->
     limits(&mut list, old.policy.limits(), new.policy.limits());
     list.spell("giveover", goes_to(old.giveover), goes_to(new.giveover));
     list.spell("network", &old.network, &new.network);
+    list.spell("budget_spent", &old.stops_when_spent, &new.stops_when_spent);
     list.0
 }
 

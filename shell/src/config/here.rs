@@ -12,6 +12,7 @@ use giveover_core::time::Span;
 use nix::unistd::{Group, User};
 
 use super::Loaded;
+use super::database::{Speaks, of_home};
 use super::files::plain;
 use super::plan::{BoardPlan, Host, Kind, ProcessPlan, Run, ServicePlan, StopMethod, Target};
 use super::report::{Findings, Report};
@@ -76,6 +77,22 @@ pub fn look_at_pings(loaded: &Loaded, may: impl Fn(bool) -> bool) -> Report {
     errors.with(&warnings)
 }
 
+/// Reports passwords that cannot be had as the user who asks. `why_not` says what is wrong with the
+/// file of that name.
+pub fn look_at_secrets(loaded: &Loaded, why_not: impl Fn(&str) -> Option<&'static str>) -> Report {
+    let mut out = Findings::default();
+    for (service, places) in loaded.plan.services.iter().zip(&loaded.places) {
+        for (check, place) in service.checks.iter().zip(&places.checks) {
+            if let Some(why) = check.password_file().and_then(&why_not) {
+                let message = format!("check.{}: cannot measure: {why}", check.name);
+                out.error(*place, message).label("one line, readable by the daemon's user alone");
+            }
+        }
+    }
+    let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
+    errors.with(&warnings)
+}
+
 /// The same for the board. `seen` says what is wrong with its port and with its key on this
 /// machine: a message and what to do, each.
 pub fn look_at_board(
@@ -122,6 +139,12 @@ fn look_at(
                 program(&key, &command.argv, None, *place, out);
             }
             Kind::Xfnts { fsinfo } => program(&key, &[fsinfo.to_string()], None, *place, out),
+            Kind::Database(plan) => {
+                if let Speaks::Oracle(login) = &plan.speaks {
+                    let home = login.runs.home.as_deref();
+                    program(&key, &[of_home(&login.sqlplus, home)], None, *place, out);
+                }
+            }
             _ => {}
         }
     }

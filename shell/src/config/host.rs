@@ -32,6 +32,7 @@ pub(super) fn host(entry: Option<&Entry>, probe_timeout: Span, out: &mut Finding
     let nothing = Table::default();
     let reader = open(entry, &nothing, "host", schema::HOST, out);
     let node = reader.read("node", node_name, out);
+    let rows = super::database::Rows::default();
     let around = Around {
         path: "host",
         addresses: None,
@@ -39,6 +40,7 @@ pub(super) fn host(entry: Option<&Entry>, probe_timeout: Span, out: &mut Finding
         probe_timeout,
         interval: Span::ZERO,
         has_process: false,
+        rows: &rows,
     };
     let trusted = reader.read(
         "trusted",

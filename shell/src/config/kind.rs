@@ -3,12 +3,13 @@
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 
-use super::check::host_field;
-use super::look::{self, Wanted};
+use super::check::{Around, host_field};
+use super::database;
+use super::look::{self, Asks, Wanted};
 use super::plan::{CommandPlan, ExitMeaning, ExitTable, HttpPlan, Kind, Method, Target, Weights};
 use super::reader::Reader;
 use super::report::Findings;
-use super::talk;
+use super::talk::{self, Talk};
 use super::target::{self, Target as Url};
 use super::tls;
 use super::tree::{Entry, Node, Value};
@@ -21,6 +22,7 @@ pub(super) fn read(
     kind: &str,
     url: Option<&Url<'_>>,
     targets: Option<&[Target]>,
+    around: &Around<'_>,
     reader: &Reader<'_>,
     out: &mut Findings,
 ) -> Option<Kind> {
@@ -30,10 +32,19 @@ pub(super) fn read(
             expect: reader.read("expect", bytes, out),
         }),
         "http" => http(url, targets.unwrap_or_default(), 80, reader, out),
-        "apache" => apache(url, targets.unwrap_or_default(), reader, out),
+        "apache" | "iplanet" => apache(url, targets.unwrap_or_default(), reader, out),
         "command" => command(what, reader, out),
         "path" => look_at_path(what, url, reader, out),
         "process" => Some(Kind::Process),
+        "postgres" if database::wants_monitor(url, reader, around.rows) => {
+            database::postgres(url, targets.unwrap_or_default(), around.rows, reader, out)
+        }
+        "directory" => {
+            let (base, expect) = (Some("".into()), vec![(0, 0)]);
+            Some(Kind::Talk(Box::new(Talk::Ldap { base, expect, login: None })))
+        }
+        "oracle" => database::oracle(around.rows, reader, out),
+        "listener" => database::listener(reader, out),
         "xfnts" => {
             let fsinfo = reader.read("fsinfo", values::path, out).unwrap_or("/usr/bin/fsinfo");
             Some(Kind::Xfnts { fsinfo: fsinfo.into() })
@@ -195,7 +206,7 @@ fn command(what: &str, reader: &Reader<'_>, out: &mut Findings) -> Option<Kind> 
         return None;
     };
     let argv = values::argv(&entry.key, &entry.node, out)?;
-    Some(Kind::Command(Box::new(CommandPlan { looks_at_path: false, argv, exit, missing })))
+    Some(Kind::Command(Box::new(CommandPlan { asks: Asks::Program, argv, exit, missing })))
 }
 
 fn look_at_path(
@@ -223,7 +234,7 @@ fn look_at_path(
     };
     let argv = look::argv(path, Wanted { age: age.map(Span::as_duration), free });
     let exit = ExitTable::Plain;
-    Some(Kind::Command(Box::new(CommandPlan { looks_at_path: true, argv, exit, missing: None })))
+    Some(Kind::Command(Box::new(CommandPlan { asks: Asks::Path, argv, exit, missing: None })))
 }
 
 fn exit(key: &str, node: &Node, out: &mut Findings) -> Option<ExitTable> {
@@ -268,7 +279,12 @@ const fn phases(kind: &str) -> &'static [&'static str] {
     match kind.as_bytes() {
         b"tcp" => &["resolve", "connect", "send", "read", "answer", "close"],
         b"http" | b"apache" => &["resolve", "connect", "send", "read", "answer"],
-        b"command" | b"path" => &["exit"],
+        b"iplanet" => &["resolve", "connect", "send", "read", "answer", "close"],
+        b"directory" => {
+            &["resolve", "connect", "send", "read", "answer", "close", "late", "lacking"]
+        }
+        b"command" | b"path" | b"listener" => &["exit"],
+        b"oracle" => &["read", "answer", "exit"],
         b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
         b"process" => &[],
         b"tls" | b"iiops" => &["resolve", "connect", "tls", "expiry"],
@@ -289,9 +305,18 @@ pub(super) fn weights(kind: &str, reader: &Reader<'_>, out: &mut Findings) -> We
         // The sample: a command that fails, takes too long or cannot run is half a failure.
         weights.exit = Weight::HALF;
     }
+    if kind == "directory" {
+        // The document's partial failures are two: the time is up, and a search that cannot be
+        // made. Everything else is a complete one.
+        weights.read = Weight::COMPLETE;
+        weights.answer = Weight::COMPLETE;
+        weights.late = Some(Weight::HALF);
+        weights.lacking = Some(Weight::HALF);
+    }
     if let Some(weight) = reader.read("weight", values::weight, out) {
         let all = ["connect", "tls", "expiry", "send", "read", "answer", "close", "exit"];
         all.iter().for_each(|phase| set(&mut weights, phase, weight));
+        weights.late = weights.late.map(|_| weight);
     }
     if kind == "process" {
         return weights;
@@ -324,6 +349,8 @@ fn set(weights: &mut Weights, phase: &str, weight: Weight) {
         "answer" => weights.answer = weight,
         "close" => weights.close = weight,
         "exit" => weights.exit = weight,
+        "late" => weights.late = Some(weight),
+        "lacking" => weights.lacking = Some(weight),
         _ => debug_assert!(false, "no phase is called {phase}"),
     }
 }

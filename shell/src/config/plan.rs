@@ -16,7 +16,10 @@ use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 use serde::{Deserialize, Serialize};
 
+use super::database::DatabasePlan;
 use super::few::Few;
+use super::instance::Instance;
+use super::look::Asks;
 
 use super::talk::Talk;
 use super::tls::{HelloPlan, TlsPlan};
@@ -114,6 +117,11 @@ pub struct ServicePlan {
 }
 
 impl ServicePlan {
+    /// The checks, to change what they ask.
+    pub fn checks_mut(&mut self) -> &mut [CheckPlan] {
+        &mut self.checks
+    }
+
     /// The rest, to change it: from now on it is the service's own.
     pub fn terms_mut(&mut self) -> &mut Terms {
         Arc::make_mut(&mut self.terms)
@@ -149,6 +157,8 @@ pub struct Terms {
     pub giveover: GoesTo,
     /// Our own way out: the local-fault rule never holds it.
     pub network: bool,
+    /// Once its budget is spent its monitor ends, and it runs on unwatched.
+    pub stops_when_spent: bool,
     /// Units: the limits that the file leaves to the unit itself.
     pub left_to_unit: LeftToUnit,
     /// Where each limit came from, for `check`: key, source ("built in", "policy slow"). Shared
@@ -261,6 +271,29 @@ pub struct Question {
     pub every: Option<Span>,
     /// Probed and shown, counts nothing.
     pub observe: bool,
+    /// Its server, if that says itself how it is to be asked.
+    pub instance: Option<Box<Instance>>,
+}
+
+impl Question {
+    /// The file of the password it gives, if it gives one.
+    #[must_use]
+    pub fn password_file(&self) -> Option<&str> {
+        match self.kind.spoken() {
+            Kind::Talk(talk) => talk.login().map(|login| &*login.password_file),
+            Kind::Database(plan) => plan.password_file(),
+            _ => None,
+        }
+    }
+
+    /// The word of its kind, as it was written.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match &self.instance {
+            Some(instance) => instance.form.word(),
+            None => self.kind.word(),
+        }
+    }
 }
 
 /// An address to probe.
@@ -318,6 +351,8 @@ pub enum Kind {
     Tls(Box<TlsPlan>),
     /// A TLS hello that is answered by one.
     Hello(Box<HelloPlan>),
+    /// A monitor of a database, which keeps its connection.
+    Database(Box<DatabasePlan>),
 }
 
 impl Kind {
@@ -328,13 +363,17 @@ impl Kind {
             Self::Tcp { .. } => "tcp",
             Self::Http(plan) if plan.by_document => "apache",
             Self::Http(_) => "http",
-            Self::Command(plan) if plan.looks_at_path => "path",
-            Self::Command(_) => "command",
+            Self::Command(plan) => match plan.asks {
+                Asks::Program => "command",
+                Asks::Path => "path",
+                Asks::Listener => "listener",
+            },
             Self::Process => "process",
             Self::Xfnts { .. } => "xfnts",
             Self::Talk(talk) => talk.word(),
             Self::Tls(plan) => plan.word(),
             Self::Hello(_) => "tls",
+            Self::Database(plan) => plan.word(),
         }
     }
 
@@ -379,8 +418,8 @@ pub enum Method {
 /// What a `command` check runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
-    /// It is ourselves, looking at a path: one that never ends has failed.
-    pub looks_at_path: bool,
+    /// What it asks.
+    pub asks: Asks,
     /// Program and arguments; no shell.
     pub argv: Vec<String>,
     /// What its exit status means.
@@ -436,6 +475,10 @@ pub struct Weights {
     pub close: Weight,
     /// A command's exit.
     pub exit: Weight,
+    /// Being late, in whatever phase; `None`: as the phase.
+    pub late: Option<Weight>,
+    /// Our own lack; `None`: it cannot be measured.
+    pub lacking: Option<Weight>,
 }
 
 impl Weights {
@@ -450,5 +493,7 @@ impl Weights {
         answer: Weight::HALF,
         close: Weight::HALF,
         exit: Weight::COMPLETE,
+        late: None,
+        lacking: None,
     };
 }

@@ -4,7 +4,7 @@
 //! them, so that the two cannot differ. A table is always flat: no key changes which others may
 //! stand beside it, except that each kind of check has its own.
 
-use super::{talk, tls, words};
+use super::{database, talk, tls, words};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub struct TableOf {
 }
 
 /// Every table of this version.
-pub const TABLES: [TableOf; 18] = [
+pub const TABLES: [TableOf; 20] = [
     TableOf { name: "", about: "The file itself.", keys: ROOT },
     TableOf { name: "[host]", about: "The host as a whole.", keys: HOST },
     TableOf { name: "host.actions", about: "The host's budget.", keys: ACTIONS },
@@ -80,6 +80,21 @@ pub const TABLES: [TableOf; 18] = [
         about: "A web server as Sun Cluster's monitors ask it: a HEAD request by HTTP/1.0, to \
                 which any reply is healthy; every address on every port.",
         keys: APACHE,
+    },
+    TableOf {
+        name: "check.NAME, kind iplanet",
+        about: "A web server as Sun Cluster's iPlanet monitor asks it: as `apache`; one that is \
+                secure, as `Security` in its magnus.conf has it, is connected to and disconnected \
+                from. `Port` is taken from there where none is written.",
+        keys: IPLANET,
+    },
+    TableOf {
+        name: "check.NAME, kind directory",
+        about: "A directory as Sun Cluster's monitor asks it: a search that always matches; one \
+                that is secure, as `security` in its slapd.conf has it, is connected to and \
+                disconnected from. Time that is up, and a search that cannot be made, weigh 50, \
+                everything else 100.",
+        keys: DIRECTORY,
     },
     TableOf {
         name: "check.NAME, kind process",
@@ -272,6 +287,7 @@ pub(super) const SERVICE: &[Key] = &[
     key("network_resources_used", "list of hosts", "", "the hosts, where each has every port"),
     key("port_list", "list of ports", "", "the ports of each of these hosts"),
     key("check", "tables", "", "ways to look at it"),
+    key("error", "rows", "[]", "what an error of its database leads to"),
     key(
         "ladder",
         "list of checks",
@@ -285,6 +301,12 @@ pub(super) const SERVICE: &[Key] = &[
         "command, board, none",
         "command if [giveover] has one",
         "where it goes when restarts do not help",
+    ),
+    key(
+        "budget_spent",
+        "wait, stop",
+        "\"wait\"",
+        "where nobody takes it over, a spent budget waits until it refills, or ends the monitor",
     ),
     key(
         "network",
@@ -343,6 +365,22 @@ pub(super) const HTTP: &[Key] = &[
 pub(super) const APACHE: &[Key] =
     &[key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for")];
 
+const CONFIG_FILE: Key = key(
+    "config_file",
+    "absolute path",
+    "none: it is plain",
+    "the server's own configuration, read again when it has changed",
+);
+
+/// Keys of `iplanet` checks.
+const IPLANET: &[Key] = &[
+    key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for"),
+    CONFIG_FILE,
+];
+
+/// Keys of `directory` checks.
+const DIRECTORY: &[Key] = &[CONFIG_FILE];
+
 /// Keys of `command` checks.
 pub(super) const COMMAND: &[Key] = &[
     key("command", "command", "", "the program and its arguments; makes `kind` needless"),
@@ -376,27 +414,62 @@ pub(super) fn of_kind(kind: &str) -> &'static [Key] {
         "tcp" => TCP,
         "http" => HTTP,
         "apache" => APACHE,
+        "iplanet" => IPLANET,
+        "directory" => DIRECTORY,
         "command" => COMMAND,
         "path" => PATH,
         "xfnts" => XFNTS,
-        _ => talk::of_kind(kind).unwrap_or(PROCESS),
+        _ => database::of_kind(kind).or_else(|| talk::of_kind(kind)).unwrap_or(PROCESS),
     }
 }
 
 /// The kinds that have `key`.
 pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
     let has = |kind: &&str| {
-        let lists = tls::of_kind(kind).into_iter().chain([of_kind(kind)]);
+        let monitor = if *kind == "postgres" { database::OF_POSTGRES } else { &[] };
+        let lists = tls::of_kind(kind).into_iter().chain([of_kind(kind), monitor]);
         lists.flatten().any(|own| own.name == key)
     };
     KINDS.into_iter().filter(has).collect()
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 31] = [
-    "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
-    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "rpc", "udp", "ping", "https",
-    "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls",
+pub const KINDS: [&str; 35] = [
+    "tcp",
+    "http",
+    "apache",
+    "command",
+    "path",
+    "process",
+    "xfnts",
+    "smtp",
+    "pop3",
+    "imap",
+    "ftp",
+    "nntp",
+    "telnet",
+    "ldap",
+    "redis",
+    "mqtt",
+    "postgres",
+    "dns",
+    "rpc",
+    "udp",
+    "ping",
+    "https",
+    "ftps",
+    "smtps",
+    "pop3s",
+    "imaps",
+    "nntps",
+    "telnets",
+    "ldaps",
+    "iiops",
+    "tls",
+    "oracle",
+    "listener",
+    "iplanet",
+    "directory",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.
@@ -424,7 +497,7 @@ const ELSEWHERE: [(&str, &[&str]); 12] = [
 /// Everything a file may hold, for `giveover schema`.
 #[must_use]
 pub fn text() -> String {
-    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES);
+    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES).chain(&database::TABLES);
     let texts: Vec<String> =
         tables.filter(|table| !table.keys.is_empty()).map(TableOf::text).collect();
     texts.join("\n") + "\n"
@@ -434,9 +507,19 @@ pub fn text() -> String {
 #[must_use]
 pub fn kind_text(word: &str) -> Option<String> {
     let name = format!("check.NAME, kind {word}");
-    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES);
-    let table = tables.into_iter().find(|table| table.name == name)?;
-    Some(table.text())
+    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES).chain(&database::TABLES);
+    let all: Vec<&TableOf> = tables.collect();
+    let text = |name: &str| all.iter().find(|table| table.name == name).map(|it| it.text());
+    let found = text(&name)?;
+    let more = match word {
+        "postgres" => text("check.NAME, monitor of PostgreSQL"),
+        _ => None,
+    };
+    let rows = match word {
+        "postgres" | "oracle" => text("[[service.NAME.error]]"),
+        _ => None,
+    };
+    Some([Some(found), more, rows].into_iter().flatten().collect::<Vec<_>>().join("\n"))
 }
 
 impl TableOf {

@@ -49,6 +49,17 @@ pub(super) fn path<'t>(key: &str, node: &'t Node, out: &mut Findings) -> Option<
     Some(path)
 }
 
+/// The file of a secret: an absolute path, or a bare name under `$CREDENTIALS_DIRECTORY`.
+pub(super) fn secret_file<'t>(key: &str, node: &'t Node, out: &mut Findings) -> Option<&'t str> {
+    let name = word(key, node, out)?;
+    if name.starts_with('/') || words::is_name(name) && !name.starts_with('.') {
+        return Some(name);
+    }
+    let message = format!("{key}: must be an absolute path, or the bare name of a credential");
+    out.error(node.place, message);
+    None
+}
+
 /// `true` or `false`.
 pub(super) fn boolean(key: &str, node: &Node, out: &mut Findings) -> Option<bool> {
     match node.value {

@@ -51,6 +51,14 @@ impl Daemon {
     /// Begins one check on each of its targets.
     fn begin_check(&mut self, service: usize, place: u8) {
         let now = self.now;
+        let cycle = self.watches[service].cycle;
+        let id = ProbeId { service: service as u32, check: place, target: 0, cycle };
+        if let Some(state) = self.watches[service].checks.get_mut(usize::from(place)) {
+            (state.worst, state.pending) = (None, 1);
+        }
+        if !self.settle_instance(id) {
+            return;
+        }
         let plan = &self.plan.services[service];
         let watch = &mut self.watches[service];
         let (Some(state), Some(check)) =
@@ -58,15 +66,16 @@ impl Daemon {
         else {
             return;
         };
-        let id = ProbeId { service: service as u32, check: place, target: 0, cycle: watch.cycle };
-        state.worst = None;
-        state.pending = 1;
         match &check.kind {
             Kind::Process => {
                 let result = self.look_at_process(service, place);
                 self.take(Answer { id, result, elapsed_ms: 0, shown: 0 });
             }
             Kind::Command(_) => self.begin_program(id),
+            Kind::Database(plan) if plan.asks_address() && check.targets.is_empty() => {
+                self.no_address(id);
+            }
+            Kind::Database(_) => self.ask_database(id, false),
             Kind::Tcp { .. }
             | Kind::Http(_)
             | Kind::Xfnts { .. }
@@ -98,6 +107,15 @@ impl Daemon {
             self.tell_probing(id.service as usize, port);
         }
         self.prober.start(&mut self.reactor, &self.plan.services, id, now);
+    }
+
+    /// Begins a probe of a database's monitor.
+    pub(super) fn ask_database(&mut self, id: ProbeId, once: bool) {
+        let now = self.now;
+        let plan = &self.plan.services[id.service as usize];
+        let check = &plan.checks[usize::from(id.check)];
+        let databases = self.databases.get_or_insert_with(Box::default);
+        databases.start(&mut self.reactor, &plan.name, (check, once), id, now);
     }
 
     /// Begins a check that is a command. Its program is made ready once.

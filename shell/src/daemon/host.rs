@@ -172,12 +172,14 @@ fn is_local(check: &CheckPlan) -> bool {
     match check.kind {
         Kind::Process => true,
         Kind::Command(_) => false,
+        Kind::Database(ref plan) if !plan.asks_address() => true,
         Kind::Tcp { .. }
         | Kind::Http(_)
         | Kind::Xfnts { .. }
         | Kind::Talk(_)
         | Kind::Tls(_)
-        | Kind::Hello(_) => check.targets.iter().all(|target| loopback(&target.host)),
+        | Kind::Hello(_)
+        | Kind::Database(_) => check.targets.iter().all(|target| loopback(&target.host)),
     }
 }
 

@@ -7,12 +7,14 @@ mod board;
 mod carry;
 mod control;
 mod cycle;
+mod database;
 pub mod demo;
 mod events;
 mod feed;
 mod handover;
 mod host;
 mod http;
+mod instance;
 mod once;
 mod operator;
 pub mod prepare;
@@ -48,6 +50,7 @@ use self::run::Errands;
 use self::sdnotify::Supervisor;
 use self::watch::Watch;
 use crate::check::command::{Command, Commands};
+use crate::check::database::Databases;
 use crate::check::{Answer, Handover, Prober};
 use crate::clock::Clock;
 use crate::config::plan::Plan;
@@ -122,8 +125,12 @@ pub struct Daemon {
     host: HostState,
     prober: Prober,
     commands: Commands,
+    /// Monitors of databases, once there is one.
+    databases: Option<Box<Databases>>,
     /// Check commands, made ready: service, check, target.
     programs: HashMap<(u32, u8, u8), Command>,
+    /// Configurations of servers, by service and check.
+    instances: HashMap<(u32, u8), instance::Read>,
     errands: Errands,
     pending: Vec<Pending>,
     once: Vec<Once>,
@@ -216,8 +223,19 @@ impl Daemon {
     fn dispatch(&mut self, ready: Ready) {
         let now = self.now;
         match ready.token.room {
-            Room::Probe | Room::Resolver => {
-                self.prober.ready(&mut self.reactor, &self.plan.services, ready, now)
+            Room::Probe => {
+                self.prober.ready(&mut self.reactor, &self.plan.services, ready, now);
+            }
+            Room::Resolver => {
+                self.prober.ready(&mut self.reactor, &self.plan.services, ready, now);
+                if let Some(databases) = &mut self.databases {
+                    databases.names_ready(&mut self.reactor, now);
+                }
+            }
+            Room::Database => {
+                if let Some(databases) = &mut self.databases {
+                    databases.ready(&mut self.reactor, ready, now);
+                }
             }
             Room::Command => self.commands.ready(&mut self.reactor, ready.token, now),
             Room::Errand => self.errand_ready(ready),
@@ -237,6 +255,11 @@ impl Daemon {
             Room::Monitor => self.monitor_due(token.index as usize),
             Room::Probe => self.prober.due(&mut self.reactor, &self.plan.services, token, now),
             Room::Resolver => {}
+            Room::Database => {
+                if let Some(databases) = &mut self.databases {
+                    databases.due(&mut self.reactor, token, now);
+                }
+            }
             Room::Command => self.commands.due(&mut self.reactor, token, now),
             Room::Service => self.service_due(token),
             Room::Control => self.control.due(&mut self.reactor, token, now),
@@ -274,6 +297,7 @@ impl Daemon {
             while let Some(told) = self.commands.answer() {
                 answers.push(told.answer);
             }
+            self.take_from_databases();
             let handovers: Vec<Handover> = self.prober.handovers().collect();
             for handover in handovers {
                 self.begin_fsinfo(handover);
@@ -294,9 +318,13 @@ impl Daemon {
     /// We did not run: probes in flight prove nothing either way.
     fn void_probes(&mut self, slept_ms: u64) {
         let now = self.now;
-        let void = self.prober.in_flight();
+        let mut void = self.prober.in_flight();
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);
+        if let Some(databases) = &mut self.databases {
+            void += databases.in_flight();
+            databases.void_all(&mut self.reactor, now);
+        }
         self.tell_slept(slept_ms, void);
         self.take_answers();
     }

@@ -8,6 +8,7 @@ use giveover_core::policy::Policy;
 use super::start::{add_trusted, observe, shared};
 use super::work::Work;
 use super::{Daemon, watch::Watch};
+use crate::check::instance;
 use crate::config::plan::{Plan, Run, ServicePlan};
 use crate::config::{self, Loaded};
 use crate::machine;
@@ -88,6 +89,9 @@ impl Daemon {
 
     fn shown_plan(&self) -> Plan {
         let mut plan = self.plan.clone();
+        for service in &mut plan.services {
+            service.checks_mut().iter_mut().for_each(instance::restore);
+        }
         if plan.services.len() > self.shown() {
             if let Some(trusted) = plan.services.pop() {
                 plan.host.trusted = trusted.checks.into_vec();
@@ -129,7 +133,12 @@ impl Daemon {
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);
         self.programs.clear();
+        if let Some(databases) = &mut self.databases {
+            databases.void_all(&mut self.reactor, now);
+            databases.keep(&mut self.reactor, &plan);
+        }
         self.take_answers();
+        self.restore_instances();
         self.rounds.clear(); // by places that are not theirs any more
         let old = std::mem::take(&mut self.plan.services);
         let mut old: Vec<Option<(ServicePlan, Watch)>> =

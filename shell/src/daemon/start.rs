@@ -145,6 +145,8 @@ impl Daemon {
             reload_waits: false,
             prober: Prober::new(),
             commands: Commands::new(),
+            databases: None,
+            instances: HashMap::new(),
             programs: HashMap::new(),
             errands: super::run::Errands::new(),
             pending: Vec::new(),
@@ -316,6 +318,9 @@ impl Daemon {
         let now = self.now;
         self.commands.void(&mut self.reactor, now);
         self.errands.end_all(&mut self.reactor, now);
+        if let Some(databases) = &mut self.databases {
+            databases.end(&mut self.reactor);
+        }
         let status = match ended {
             Ok(()) => exit::STOPPED,
             Err(error) => {
@@ -413,6 +418,7 @@ pub(super) fn add_trusted(plan: &mut Plan) {
         policy: policy.into(),
         giveover: GoesTo::Nobody,
         network: true,
+        stops_when_spent: false,
         left_to_unit: LeftToUnit::default(),
         sources: [].into(),
     };

@@ -13,6 +13,7 @@ use super::feed::Before;
 use super::watch::{Incident, Mark, Starter};
 use crate::check::ProbeId;
 use crate::check::resolve::NameNotice;
+use crate::config::instance::Form;
 use crate::config::plan::{GoesTo, Kind, Run};
 use crate::journal::{Health, Note};
 use crate::message::{self, cause, host, legacy, words};
@@ -508,6 +509,9 @@ impl Daemon {
     pub(super) fn tell_no_address(&mut self, service: usize, place: u8) {
         let check = &self.plan.services[service].checks[usize::from(place)];
         let (event, text) = match &check.kind {
+            _ if check.instance.is_some() => {
+                (message::Event::NoNetworkResources, legacy::NO_NETWORK_RESOURCES)
+            }
             Kind::Http(plan) if plan.by_document => {
                 (message::Event::NoNetworkResources, legacy::NO_NETWORK_RESOURCES)
             }
@@ -520,10 +524,16 @@ impl Daemon {
     pub(super) fn tell_target(&mut self, id: ProbeId, result: ProbeResult) {
         let service = id.service as usize;
         let check = &self.plan.services[service].checks[usize::from(id.check)];
-        let (Kind::Http(plan), ProbeResult::Failed(_, cause)) = (&check.kind, result) else {
-            return;
+        let ProbeResult::Failed(_, cause) = result else { return };
+        let by_document = match &check.kind {
+            Kind::Http(plan) => plan.by_document,
+            // A secure instance of a web server.
+            Kind::Tcp { .. } => {
+                check.instance.as_ref().is_some_and(|instance| instance.form == Form::Magnus)
+            }
+            _ => false,
         };
-        let target = check.targets.get(usize::from(id.target)).filter(|_| plan.by_document);
+        let target = check.targets.get(usize::from(id.target)).filter(|_| by_document);
         let Some(target) = target else { return };
         let (host, port) = (target.host.to_string(), target.port);
         let (event, text) = match cause.phase {

@@ -164,6 +164,11 @@ catalogue! {
     /// A probe took more than 80 % of its time. It counts nothing; raise `timeout` or find what is
     /// slow before it does.
     SlowProbe "slow_probe" Warning 0x354e6cd89aa348cda5b1c4eae6d07b8b;
+    /// An error of a database, or a line of its log, for which there is a row in the table of errors;
+    /// what is done about it is behind the colon. Told once for as long as nothing else happens.
+    DatabaseError "database_error" Warning 0x620bf74897780753bbd812eb90ecf8a1;
+    /// A program that a row of errors runs in the background has ended.
+    RowRan "row_ran" Notice 0x33bbc0a425353a9eca97ba93d28d99a6;
     /// A service this one needs is not ok: it is probed and shown, and nothing counts until that
     /// one is.
     NeedUnmet "need_unmet" Notice 0xee3286c3942a4e728498d832b5182576;
@@ -273,6 +278,9 @@ catalogue! {
     /// The source documents' error for a web server without addresses or ports: it cannot be
     /// measured until it has some.
     NoNetworkResources "no_network_resources" Error 0xa64614288eb04507ad0e8cda3f3df0ca legacy true;
+    /// The source documents' error for a server whose own configuration cannot be used: it cannot be
+    /// measured until it can.
+    ConfigurationUnparsable "configuration_unparsable" Error 0x7300585eca3aa90d385f009150166990 legacy true;
     /// The source documents' error for a web server that takes no connection on one of its
     /// addresses and ports: a complete failure.
     ServerConnectFailed "server_connect_failed" Error 0xee8637b1f8da4b27af87648f9ef2f5a6 legacy true;

@@ -265,7 +265,7 @@ fn service_json(service: &ServicePlan) -> Value {
     let checks = service.checks.iter().map(|check| {
         json!({
             "name": check.name,
-            "kind": check.kind.word(),
+            "kind": check.word(),
             "targets": check.targets.len(),
             "timeout_ms": check.timeout.as_millis(),
             "smallest": check.smallest().value(),

@@ -1,12 +1,15 @@
 //! What a check found, in words and as a document; the same for the daemon and for `probe`.
 
+use std::borrow::Cow;
+
 use giveover_core::failure::{Cause, Phase, ProbeResult};
 
 use super::model::CheckDoc;
+use crate::config::instance;
 use crate::config::plan::{CheckPlan, Kind, ServicePlan};
 use crate::config::talk::{BannerPlan, Talk, codes};
 use crate::config::words;
-use crate::message::{cause, tls};
+use crate::message::{cause, secret, tls};
 
 /// What `check` asked for, for explaining why it failed.
 #[must_use]
@@ -15,9 +18,19 @@ pub fn asked<'a>(check: &'a CheckPlan, expected: &'a str) -> cause::Asked<'a> {
     cause::Asked { name: &check.name, expected, answer: "", timeout_ms }
 }
 
-/// The same, with what the code that was `found` means.
-fn asked_of<'a>(check: &'a CheckPlan, expected: &'a str, found: Cause) -> cause::Asked<'a> {
-    let answer = match (check.kind.spoken(), found.phase) {
+/// What the code that was `found` means; empty where the number says it itself.
+#[must_use]
+pub fn answer_words(check: &CheckPlan, found: Cause) -> Cow<'static, str> {
+    let words = match (check.kind.spoken(), found.phase) {
+        (_, Phase::Answer) if found.code == instance::UNPARSABLE => {
+            "the server's configuration cannot be parsed"
+        }
+        (Kind::Database(plan), Phase::Answer) if secret::words(found.code).is_none() => {
+            return plan.code_words(found.code).into();
+        }
+        (_, Phase::Answer) if secret::words(found.code).is_some() => {
+            secret::words(found.code).unwrap_or_default()
+        }
         (Kind::Talk(talk), Phase::Answer) => talk.code_words(found.code),
         (Kind::Talk(talk), Phase::Connect)
             if matches!(**talk, Talk::Ping) && cause::is_not_permitted(found) =>
@@ -26,7 +39,7 @@ fn asked_of<'a>(check: &'a CheckPlan, expected: &'a str, found: Cause) -> cause:
         }
         _ => "",
     };
-    cause::Asked { answer, ..asked(check, expected) }
+    words.into()
 }
 
 /// A cause in words, with the check's name and what it expected.
@@ -35,7 +48,8 @@ pub fn cause_words(plan: &ServicePlan, found: Cause) -> String {
     match plan.checks.get(usize::from(found.check)) {
         Some(check) => {
             let expected = expected_words(&check.kind, found);
-            cause::named(found, asked_of(check, &expected, found))
+            let answer = answer_words(check, found);
+            cause::named(found, cause::Asked { answer: &answer, ..asked(check, &expected) })
         }
         None => cause::named(found, cause::Asked::default()),
     }
@@ -45,7 +59,10 @@ pub fn cause_words(plan: &ServicePlan, found: Cause) -> String {
 #[must_use]
 pub fn brief_words(plan: &ServicePlan, found: Cause) -> String {
     match plan.checks.get(usize::from(found.check)) {
-        Some(check) => cause::named_briefly(found, asked_of(check, "", found)),
+        Some(check) => {
+            let answer = answer_words(check, found);
+            cause::named_briefly(found, cause::Asked { answer: &answer, ..asked(check, "") })
+        }
         None => cause::named_briefly(found, cause::Asked::default()),
     }
 }
@@ -54,6 +71,9 @@ pub fn brief_words(plan: &ServicePlan, found: Cause) -> String {
 /// status was right, what the body lacks. Empty where a code says nothing.
 #[must_use]
 pub fn expected_words(kind: &Kind, found: Cause) -> String {
+    if secret::words(found.code).is_some() || found.code == instance::UNPARSABLE {
+        return String::new();
+    }
     let http = match kind.spoken() {
         Kind::Http(http) => http,
         Kind::Talk(talk) => return talk_expected(talk),
@@ -80,7 +100,7 @@ fn talk_expected(talk: &Talk) -> String {
         Talk::Pop3 => String::from("+OK"),
         Talk::Imap { preauth: false } => String::from("OK"),
         Talk::Imap { preauth: true } => String::from("OK or PREAUTH"),
-        Talk::Redis { expect } => {
+        Talk::Redis { expect, .. } => {
             words::or(expect.iter().map(|code| codes::named(&codes::REDIS, *code)))
         }
         Talk::Dns(plan) => {
@@ -127,7 +147,11 @@ pub fn result_words(check: &CheckPlan, result: Option<ProbeResult>, shown: u16) 
             ProbeResult::Failed(_, found)
             | ProbeResult::Immediate(found)
             | ProbeResult::CannotMeasure(found),
-        ) => cause::seen(found, asked_of(check, &expected_words(&check.kind, found), found)),
+        ) => {
+            let expected = expected_words(&check.kind, found);
+            let answer = answer_words(check, found);
+            cause::seen(found, cause::Asked { answer: &answer, ..asked(check, &expected) })
+        }
     }
 }
 
@@ -153,7 +177,7 @@ pub fn check_doc(
     };
     CheckDoc {
         name: check.name.to_string(),
-        kind: check.kind.word().to_owned(),
+        kind: check.word().to_owned(),
         outcome: outcome.to_owned(),
         weight,
         cause: result_words(check, result, shown),
@@ -204,6 +228,7 @@ mod tests {
                 weights: Weights::DEFAULT,
                 every: None,
                 observe: false,
+                instance: None,
             };
             let check = CheckPlan { targets: Vec::new().into(), question: question.into() };
             let failed = result_words(&check, Some(ProbeResult::Failed(Weight::HALF, found)), 0);
@@ -220,9 +245,9 @@ mod tests {
         assert_eq!(said(Talk::Pop3, 1), "-ERR, expected +OK");
         assert_eq!(said(Talk::Imap { preauth: false }, 3), "BYE, expected OK");
         assert_eq!(said(Talk::Imap { preauth: true }, 3), "BYE, expected OK or PREAUTH");
-        let redis = Talk::Redis { expect: vec![1, 2] };
+        let redis = Talk::Redis { expect: vec![1, 2], login: None };
         assert_eq!(of(redis, 2), ("NOAUTH, expected PONG or NOAUTH".into(), "NOAUTH".into()));
-        let ldap = || Talk::Ldap { base: None, expect: vec![(0, 0)] };
+        let ldap = || Talk::Ldap { base: None, expect: vec![(0, 0)], login: None };
         assert_eq!(said(ldap(), 49), "49 invalidCredentials, expected 0");
         assert_eq!(said(ldap(), 80), "80, expected 0", "without a name");
         assert_eq!(said(ldap(), 0), "wrong answer");

@@ -13,6 +13,7 @@ use super::slab::Key;
 use super::{BUFFER, Prober, Slot, Stage, Turn};
 use crate::check::dialogue::{self, Dialogue};
 use crate::check::outcome::{Outcome, Step, code, is_our_lack};
+use crate::check::secret::Secret;
 use crate::check::socket::{Close, Progress, Socket};
 use crate::check::tls::{self, Session};
 use crate::check::trace::{Trace, said};
@@ -95,13 +96,19 @@ impl Prober {
     /// The connection is made: on to what this kind of check wants of it.
     pub(super) fn connected(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
         self.note_peer(turn, key);
+        let secret = match dialogue::secret_of(&plan.kind) {
+            Ok(secret) => secret,
+            Err(outcome) => return self.finish(turn, key, outcome, Close::Reset),
+        };
+        if let Kind::Tls(tls) = &plan.kind {
+            return self.begin_tls(turn, plan, tls, secret, key);
+        }
         let Some(probe) = self.probe_mut(key) else { return };
-        match (Dialogue::of(&plan.kind), &plan.kind) {
+        match (Dialogue::knowing(&plan.kind, secret), &plan.kind) {
             (Some(dialogue), _) => {
                 probe.stage = Stage::Sending(dialogue, 0);
                 self.send(turn, plan, key);
             }
-            (None, Kind::Tls(tls)) => self.begin_tls(turn, plan, tls, key),
             (None, Kind::Xfnts { .. }) => self.say_goodbye(turn, key),
             (None, Kind::Tcp { .. }) => {
                 self.finish(turn, key, Outcome::Healthy { shown: 0 }, Close::Reset);
@@ -196,7 +203,14 @@ impl Prober {
     }
 
     /// Begins what is said in TLS, or on the way to it.
-    fn begin_tls(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, tls: &TlsPlan, key: Key) {
+    fn begin_tls(
+        &mut self,
+        turn: &mut Turn<'_>,
+        plan: &CheckPlan,
+        tls: &TlsPlan,
+        secret: Option<Secret>,
+        key: Key,
+    ) {
         let notes = self.trace.is_some();
         let Some(Slot::Probe(probe)) = self.slots.get_mut(key) else { return };
         let target = plan.targets.get(usize::from(probe.id.target));
@@ -209,7 +223,8 @@ impl Prober {
             None => Err(Outcome::Lacking { phase: Phase::Tls, code: codes::NO_NAME }),
         };
         match session {
-            Ok(mut session) => {
+            Ok(session) => {
+                let mut session = session.knowing(secret);
                 if let Some(trace) = &mut self.trace {
                     trace.inside(&plan.kind, session.notes(), turn.now);
                 }

@@ -12,6 +12,7 @@ mod mutations;
 mod presets;
 mod said_of_board;
 mod said_of_checks;
+mod said_of_databases;
 mod said_of_keys;
 mod said_of_policies;
 mod said_of_quantities;

@@ -33,7 +33,7 @@ fn every_preset_can_be_pasted_where_it_is_used() {
 fn a_preset_is_without_warnings_once_it_knows_whom_to_watch() {
     for run in ["unit = \"s.service\"", "start = [\"/bin/s\"]"] {
         for (name, _) in list() {
-            let address = if ["apache", "xfnts", "named"].contains(&name) {
+            let address = if ["apache", "xfnts", "named", "iplanet", "directory"].contains(&name) {
                 "address = \"127.0.0.1\"\n"
             } else {
                 ""
@@ -54,7 +54,7 @@ fn what_is_written_goes_before_the_preset_key_by_key() {
         panic!("one check")
     };
     let noauth = codes::code_of(&codes::REDIS, b"NOAUTH");
-    assert_eq!(ping.kind, Kind::Talk(Box::new(Talk::Redis { expect: vec![noauth] })));
+    assert_eq!(ping.kind, Kind::Talk(Box::new(Talk::Redis { expect: vec![noauth], login: None })));
     assert_eq!(ping.targets[0].port, 6379);
     let other = checks("preset = \"redis\"\nnetwork_resources_used = [\"h\"]\nport_list = [1]\n");
     assert_eq!(other[0].targets[0].port, 1);

@@ -285,9 +285,9 @@ giveover.toml:12:2: error: [watch] is not in this version
 giveover.toml:14:2: error: [notify] is not in this version
   14 | [notify.ops]
      |  ^^^^^^ take it out; `giveover events --json -f` can feed a program
-giveover.toml:16:14: error: [[service.db.error]] is not in this version
+giveover.toml:16:14: error: service.db.error: rows of errors belong to checks of databases
   16 | [[service.db.error]]
-     |              ^^^^^ take it out; rows of errors belong to checks of databases
+     |              ^^^^^ there is no check of kind postgres or oracle
 7 errors
 "#,
     );
@@ -334,7 +334,7 @@ giveover.toml:3:10: error: preset: none is called `xfnt`
     |          ^^^^^^ did you mean `xfnts`?
 giveover.toml:6:10: error: preset: none is called `../etc/passwd`
   6 | preset = "../etc/passwd"
-    |          ^^^^^^^^^^^^^^^ there are apache, bind, dovecot, inn2, mosquitto, named, nginx, postfix, redis, slapd, vsftpd and xfnts
+    |          ^^^^^^^^^^^^^^^ there are apache, bind, directory, dovecot, haproxy, inn2, iplanet, listener, mosquitto, named, nginx, oracle, postfix, postgres, redis, slapd, vsftpd and xfnts
 giveover.toml:9:10: error: preset: a text in quotes is wanted, this is a number
   9 | preset = 3
     |          ^
