@@ -18,6 +18,8 @@ pub mod history;
 pub mod host;
 pub mod ladder;
 pub mod monitor;
+pub mod node;
+pub mod peer;
 pub mod policy;
 pub mod record;
 pub mod ring;

@@ -14,7 +14,7 @@ const HOUSES: [House; 2] = [
     (
         "core/src",
         &[
-            &["time", "weight"],
+            &["node", "time", "weight"],
             &["ring", "bytes"],
             &["failure", "policy"],
             &["history"],
