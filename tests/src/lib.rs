@@ -4,10 +4,12 @@
 pub mod board;
 pub mod faults;
 pub mod network;
+pub mod plugged;
 pub mod probing;
 pub mod secure;
 pub mod server;
 pub mod servers;
+pub mod stick;
 pub mod vm;
 
 use std::ffi::OsStr;

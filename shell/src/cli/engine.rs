@@ -51,7 +51,7 @@ pub(super) fn check(options: &CheckOptions) -> Checked {
         Ok(mut loaded) => {
             let found = if options.here {
                 let seen = here::look(&mut loaded, here::ask_systemctl);
-                let board = here::look_at_board(&loaded, |plan| board::seen(&plan.port, &plan.key));
+                let board = here::look_at_board(&loaded, board::seen);
                 let pings = here::look_at_pings(&loaded, crate::check::may_ping);
                 let why_not = |name: &str| secret::read(name).err().map(secret::NoSecret::words);
                 let secrets = here::look_at_secrets(&loaded, why_not);

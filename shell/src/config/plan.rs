@@ -93,16 +93,54 @@ pub struct GiveoverPlan {
 /// `[board]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoardPlan {
-    /// The serial port.
+    /// What hardware it is.
+    pub kind: BoardKind,
+    /// Its serial port, or the kernel's name of it.
     pub port: PathBuf,
-    /// The key's file, or the bare name of a credential.
-    pub key: PathBuf,
-    /// What the board is told.
+    /// What it is told; hardware of other kinds than ours knows only some of it.
     pub settings: Settings,
     /// Once its services have been ok for so long, a boot is confirmed (L6).
     pub confirm_after: Span,
     /// Without an armed board the daemon does not start.
     pub required: bool,
+}
+
+/// `board.kind`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BoardKind {
+    /// A board with our firmware.
+    Giveover {
+        /// The key's file, or the bare name of a credential.
+        key: PathBuf,
+    },
+    /// A watchdog of the kernel's.
+    Linux {
+        /// How long before the end the kernel warns itself.
+        pretimeout: Option<Span>,
+    },
+    /// A USB stick of one byte a command.
+    Stick,
+}
+
+impl BoardKind {
+    /// Its word in the file.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Giveover { .. } => "giveover",
+            Self::Linux { .. } => "linux",
+            Self::Stick => "stick",
+        }
+    }
+
+    /// Whether both are one piece of hardware, if they are at one port.
+    #[must_use]
+    pub fn same_hardware(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Linux { .. }, Self::Linux { .. }) => true,
+            (one, other) => one == other,
+        }
+    }
 }
 
 /// `[service.NAME]`.

@@ -185,8 +185,18 @@ pub(super) const CONTROL: &[Key] = &[key(
 
 /// `[board]`.
 pub(super) const BOARD: &[Key] = &[
-    key("kind", "giveover", "\"giveover\"", "a board with our firmware"),
-    key("port", "absolute path", "", "its serial port; a name under /dev/serial/by-id stays"),
+    key(
+        "kind",
+        "giveover, linux, stick",
+        "\"giveover\"",
+        "a board with our firmware, a watchdog of the kernel's, a USB stick of one byte a command",
+    ),
+    key(
+        "port",
+        "absolute path",
+        "",
+        "its serial port; a name under /dev/serial/by-id stays; linux: \"/dev/watchdog\"",
+    ),
     key(
         "key",
         "absolute path, or the name of a credential",
@@ -195,6 +205,7 @@ pub(super) const BOARD: &[Key] = &[
     ),
     key("timeout", "duration, 1s to 1h", "\"60s\"", "silence of this host that is its failure"),
     key("boot_grace", "duration, 2s to 24h", "\"10m\"", "time to boot after a reset"),
+    key("pretimeout", "duration below timeout", "", "linux: so long before it the kernel warns"),
     key(
         "link_timeout",
         "duration, timeout to 24h",

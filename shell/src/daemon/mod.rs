@@ -3,7 +3,7 @@
 //! Every turn waits for what is due or ready, hands readiness to whom it belongs, then what is
 //! due, then takes the answers and feeds them. Nothing in a turn waits for anything.
 
-mod board;
+pub(crate) mod board;
 mod carry;
 mod control;
 mod cycle;
