@@ -53,6 +53,13 @@ impl Console {
         Self { out, err, terminal: false, error_terminal: false, surroundings }
     }
 
+    /// How wide the terminal is, in columns.
+    #[must_use]
+    pub fn width(&self) -> Option<usize> {
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|_| self.terminal)?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    }
+
     /// Writes to standard output, and hands it on at once: others wait for what we say.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Where verbs meet the engines that live in other rooms.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::check::{CheckOptions, Checked};
 use super::exit::{Exit, Stop};
@@ -15,6 +15,8 @@ use crate::config::{self, Level, here};
 use crate::report::check;
 use crate::report::found::check_doc;
 use crate::report::probe::{ProbeDoc, StepDoc};
+use crate::sim::replay;
+use crate::sim::timeline::Timeline;
 use crate::{daemon, sim};
 
 /// `run`, started with `words`: returns one of its exit statuses.
@@ -22,7 +24,7 @@ pub(super) fn run(options: RunOptions, words: &[OsString]) -> Exit {
     // What our starter left open is nobody's here, and would go on to every child.
     crate::reactor::close_inherited();
     if options.demo {
-        return Exit(daemon::demo::run(options.paint));
+        return Exit(daemon::demo::run(options.paint, options.journal));
     }
     let options = daemon::Options {
         file: Some(options.file),
@@ -131,22 +133,63 @@ fn said(found: &config::Finding) -> String {
     }
 }
 
-/// `simulate`: runs every file, and exits with the worst of their statuses.
-pub(super) fn simulate(
-    files: &[PathBuf],
-    json: bool,
-    print: &mut dyn FnMut(&str) -> Result<(), Stop>,
-    tell: &mut Vec<String>,
-) -> Result<Exit, Stop> {
-    let mut worst = 0;
-    for file in files {
-        let outcome = sim::run_file(file);
-        worst = worst.max(sim::exit_status(&outcome));
-        match &outcome {
-            Ok(outcome) if json => print(&sim::json_lines(outcome))?,
-            Ok(outcome) => print(&sim::text(outcome, &file.display().to_string()))?,
-            Err(errors) => tell.push(format!("{errors}{}", errors.summary())),
-        }
+/// A journal that was replayed.
+pub(super) struct Replayed {
+    /// What came of it, for people.
+    pub(super) text: String,
+    /// The same for `--json`.
+    pub(super) json: serde_json::Value,
+    /// As it is drawn.
+    pub(super) timeline: Timeline,
+    /// A sentence for each difference.
+    pub(super) sentences: Vec<String>,
+    /// Whether what is decided now is what was decided then.
+    pub(super) agrees: bool,
+}
+
+/// `replay`: with the recorded policy, and with that of `other` beside it.
+pub(super) fn replay(journal: &Path, other: Option<&Path>) -> Result<Replayed, Stop> {
+    let source = replay::read(journal).map_err(|error| Stop::refused(error.to_string()))?;
+    let other = other.map(|file| replay::with(&source, file)).transpose();
+    let other = other.map_err(|why| Stop::refused(why.trim_end()))?;
+    Ok(Replayed {
+        text: replay::text(&source, other.as_ref()),
+        json: replay::json(&source, other.as_ref()),
+        timeline: source.timeline(other.as_ref()),
+        agrees: source.agrees(),
+        sentences: other.map(|other| other.sentences).unwrap_or_default(),
+    })
+}
+
+/// A scenario file that was played, or refused.
+pub(super) struct Simulated {
+    /// What came of it, in the form that was wanted.
+    pub(super) text: String,
+    /// What is wrong with the file; empty if nothing is.
+    pub(super) refused: String,
+    /// As it is drawn.
+    pub(super) timeline: Option<Timeline>,
+    /// Its exit status.
+    pub(super) exit: u8,
+}
+
+/// `simulate`: plays a file.
+pub(super) fn simulate(file: &Path, json: bool) -> Simulated {
+    let outcome = sim::run_file(file);
+    let exit = sim::exit_status(&outcome);
+    let name = file.display().to_string();
+    match outcome {
+        Ok(outcome) => Simulated {
+            text: if json { sim::json_lines(&outcome) } else { sim::text(&outcome, &name) },
+            refused: String::new(),
+            timeline: Some(outcome.timeline(&name)),
+            exit,
+        },
+        Err(errors) => Simulated {
+            text: String::new(),
+            refused: format!("{errors}{}", errors.summary()),
+            timeline: None,
+            exit,
+        },
     }
-    Ok(Exit(worst))
 }

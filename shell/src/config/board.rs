@@ -32,6 +32,22 @@ pub(super) fn board(entry: Option<&Entry>, out: &mut Findings) -> Option<Box<Boa
     }
     let port = needed(&reader, "port", values::path, "\"/dev/giveover-board\"", out);
     let key = needed(&reader, "key", key_file, "\"/etc/giveover/keys/board.key\"", out);
+    let settings = settings(&reader, out);
+    let confirm = (Span::from_secs(1), MOST_CONFIRM);
+    let confirm_after = reader.read("confirm_after", within(confirm), out);
+    let required = reader.read("required", values::boolean, out).unwrap_or(false);
+    known.then_some(())?;
+    Some(Box::new(BoardPlan {
+        port: PathBuf::from(port?),
+        key: PathBuf::from(key?),
+        settings,
+        confirm_after: confirm_after.unwrap_or(Span::from_secs(300)),
+        required,
+    }))
+}
+
+/// What the board is told, from a table that has these keys.
+pub(super) fn settings(reader: &Reader<'_>, out: &mut Findings) -> Settings {
     let default = Settings::DEFAULT;
     let timeout = (Settings::LEAST_TIMEOUT, Settings::MOST_TIMEOUT);
     let grace = (Settings::LEAST_GRACE, Settings::MOST_GRACE);
@@ -49,18 +65,8 @@ pub(super) fn board(entry: Option<&Entry>, out: &mut Findings) -> Option<Box<Boa
         nowayout: reader.read("nowayout", values::boolean, out).unwrap_or(default.nowayout),
         ..policy(reader.entry("policy"), out)
     };
-    judge(&reader, &settings, out);
-    let confirm = (Span::from_secs(1), MOST_CONFIRM);
-    let confirm_after = reader.read("confirm_after", within(confirm), out);
-    let required = reader.read("required", values::boolean, out).unwrap_or(false);
-    known.then_some(())?;
-    Some(Box::new(BoardPlan {
-        port: PathBuf::from(port?),
-        key: PathBuf::from(key?),
-        settings,
-        confirm_after: confirm_after.unwrap_or(Span::from_secs(300)),
-        required,
-    }))
+    judge(reader, &settings, out);
+    settings
 }
 
 /// Whether it is of a kind that this version knows.
