@@ -69,6 +69,13 @@ impl Console {
         self.out.flush()
     }
 
+    /// Shows how far something has come, over what was shown before; a terminal is asked for first.
+    pub fn show_progress(&mut self, text: &str, last: bool) {
+        let end = if last { "\r\x1b[K" } else { "" };
+        let whole = write!(self.err, "\r{text}{end}");
+        let _ = whole.and_then(|()| self.err.flush());
+    }
+
     /// Tells the person; if that fails there is nobody to tell.
     pub fn tell(&mut self, text: &str) {
         let end = if text.ends_with('\n') { "" } else { "\n" };

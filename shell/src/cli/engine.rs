@@ -11,12 +11,15 @@ use crate::board;
 use crate::check::once;
 use crate::clock::Clock;
 use crate::config::plan::CheckPlan;
+use crate::config::scenario::{self, Form};
+use crate::config::world::World;
 use crate::config::{self, Level, here};
 use crate::report::check;
 use crate::report::found::check_doc;
 use crate::report::probe::{ProbeDoc, StepDoc};
 use crate::sim::replay;
 use crate::sim::timeline::Timeline;
+use crate::sim::world::Options;
 use crate::{daemon, sim};
 
 /// `run`, started with `words`: returns one of its exit statuses.
@@ -161,7 +164,21 @@ pub(super) fn replay(journal: &Path, other: Option<&Path>) -> Result<Replayed, S
     })
 }
 
+/// How scenario files are to be played.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    /// JSON, an object a line.
+    pub(super) json: bool,
+    /// Another seed than the file's.
+    pub(super) seed: Option<u64>,
+    /// So many times.
+    pub(super) runs: Option<u64>,
+    /// Look at every invariant.
+    pub(super) watch: bool,
+}
+
 /// A scenario file that was played, or refused.
+#[derive(Default)]
 pub(super) struct Simulated {
     /// What came of it, in the form that was wanted.
     pub(super) text: String,
@@ -169,27 +186,79 @@ pub(super) struct Simulated {
     pub(super) refused: String,
     /// As it is drawn.
     pub(super) timeline: Option<Timeline>,
+    /// What is not as it should be, for a page.
+    pub(super) sentences: Vec<String>,
     /// Its exit status.
     pub(super) exit: u8,
 }
 
-/// `simulate`: plays a file.
-pub(super) fn simulate(file: &Path, json: bool) -> Simulated {
-    let outcome = sim::run_file(file);
-    let exit = sim::exit_status(&outcome);
+/// `simulate`: plays a file in either form. `tell` hears how many of how many runs are done.
+pub(super) fn simulate(file: &Path, wanted: Wanted, tell: &mut dyn FnMut(u64, u64)) -> Simulated {
     let name = file.display().to_string();
-    match outcome {
-        Ok(outcome) => Simulated {
-            text: if json { sim::json_lines(&outcome) } else { sim::text(&outcome, &name) },
-            refused: String::new(),
-            timeline: Some(outcome.timeline(&name)),
-            exit,
-        },
+    match scenario::load_form(file) {
         Err(errors) => Simulated {
-            text: String::new(),
             refused: format!("{errors}{}", errors.summary()),
-            timeline: None,
-            exit,
+            exit: Exit::REFUSED.0,
+            ..Simulated::default()
         },
+        Ok(Form::Small(_)) if wanted.runs.is_some() || wanted.seed.is_some() => Simulated {
+            refused: format!(
+                "giveover: {name}: [[scenario]]s are scripts: --seed and --runs have nothing to \
+                 draw\n"
+            ),
+            exit: Exit::USAGE.0,
+            ..Simulated::default()
+        },
+        Ok(Form::Small(scenarios)) => {
+            let outcome = sim::Outcome::of(&scenarios);
+            Simulated {
+                text: match wanted.json {
+                    true => sim::json_lines(&outcome),
+                    false => sim::text(&outcome, &name),
+                },
+                timeline: Some(outcome.timeline(&name)),
+                exit: sim::exit_status(&Ok(outcome)),
+                ..Simulated::default()
+            }
+        }
+        Ok(Form::Large(world)) => match wanted.runs {
+            Some(runs) => many(&world, &name, runs, wanted, tell),
+            None => one(&world, &name, wanted),
+        },
+    }
+}
+
+fn one(world: &World, name: &str, wanted: Wanted) -> Simulated {
+    let options = Options { seed: wanted.seed, record: true, watch: wanted.watch };
+    let mut outcome = sim::world::play(world, options);
+    let text = match wanted.json {
+        true => sim::world::json_lines(&outcome),
+        false => sim::world::text(&outcome, name),
+    };
+    Simulated {
+        text,
+        exit: sim::world::exit_status(&outcome),
+        sentences: outcome.broken_claims.iter().map(|(.., why)| why.clone()).collect(),
+        timeline: outcome.timeline.take(),
+        refused: String::new(),
+    }
+}
+
+fn many(
+    world: &World,
+    name: &str,
+    runs: u64,
+    wanted: Wanted,
+    tell: &mut dyn FnMut(u64, u64),
+) -> Simulated {
+    let seed = wanted.seed.unwrap_or(world.seed);
+    let many = sim::world::many(world, seed, runs, |done| tell(done, runs));
+    Simulated {
+        text: match wanted.json {
+            true => super::json::line(&sim::world::many_json(&many)),
+            false => sim::world::many_text(&many, name),
+        },
+        exit: u8::from(many.wrong() > 0),
+        ..Simulated::default()
     }
 }

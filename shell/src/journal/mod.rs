@@ -32,6 +32,7 @@ mod item;
 mod ledger;
 mod load;
 mod lock;
+mod memory;
 mod note;
 mod open;
 mod options;
@@ -49,6 +50,7 @@ mod tests;
 
 pub use item::Item;
 pub use ledger::{Ledger, Service, Wish};
+pub use memory::Memory;
 pub use note::{Hold, HostBudget, Note, Process, Run, Stage};
 pub use open::OpenError;
 pub use options::Options;

@@ -9,6 +9,7 @@ mod render;
 pub mod replay;
 pub mod timeline;
 pub mod told;
+pub mod world;
 
 pub use self::play::{Difference, Played, Told, play};
 pub use self::render::{exit_status, json_lines, text};
@@ -28,7 +29,9 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn of(scenarios: &[Scenario]) -> Self {
+    /// Plays them, one after the other.
+    #[must_use]
+    pub fn of(scenarios: &[Scenario]) -> Self {
         Self { played: scenarios.iter().map(play).collect() }
     }
 
