@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     act, board, check, completions, debug, events, explain, giveover, help, history, hold, monitor,
-    notify, preset, probe, reload, run, simulate, status, wait,
+    notify, preset, probe, reload, replay, run, simulate, status, wait,
 };
 
 /// `giveover`
@@ -69,6 +69,7 @@ pub(super) enum Verb {
     Check(check::Check),
     Preset(preset::Preset),
     Simulate(simulate::Simulate),
+    Replay(replay::Replay),
     Probe(probe::Probe),
     Status(status::Status),
     Explain(explain::Explain),

@@ -1,7 +1,7 @@
 //! Where verbs meet the engines that live in other rooms.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::check::{CheckOptions, Checked};
 use super::exit::{Exit, Stop};
@@ -11,10 +11,15 @@ use crate::board;
 use crate::check::{once, secret};
 use crate::clock::Clock;
 use crate::config::plan::CheckPlan;
+use crate::config::scenario::{self, Form};
+use crate::config::world::World;
 use crate::config::{self, Level, here};
 use crate::report::check;
 use crate::report::found::check_doc;
 use crate::report::probe::{ProbeDoc, StepDoc};
+use crate::sim::replay;
+use crate::sim::timeline::Timeline;
+use crate::sim::world::Options;
 use crate::{daemon, sim};
 
 /// `run`, started with `words`: returns one of its exit statuses.
@@ -22,7 +27,7 @@ pub(super) fn run(options: RunOptions, words: &[OsString]) -> Exit {
     // What our starter left open is nobody's here, and would go on to every child.
     crate::reactor::close_inherited();
     if options.demo {
-        return Exit(daemon::demo::run(options.paint));
+        return Exit(daemon::demo::run(options.paint, options.journal));
     }
     let options = daemon::Options {
         file: Some(options.file),
@@ -134,22 +139,129 @@ fn said(found: &config::Finding) -> String {
     }
 }
 
-/// `simulate`: runs every file, and exits with the worst of their statuses.
-pub(super) fn simulate(
-    files: &[PathBuf],
-    json: bool,
-    print: &mut dyn FnMut(&str) -> Result<(), Stop>,
-    tell: &mut Vec<String>,
-) -> Result<Exit, Stop> {
-    let mut worst = 0;
-    for file in files {
-        let outcome = sim::run_file(file);
-        worst = worst.max(sim::exit_status(&outcome));
-        match &outcome {
-            Ok(outcome) if json => print(&sim::json_lines(outcome))?,
-            Ok(outcome) => print(&sim::text(outcome, &file.display().to_string()))?,
-            Err(errors) => tell.push(format!("{errors}{}", errors.summary())),
+/// A journal that was replayed.
+pub(super) struct Replayed {
+    /// What came of it, for people.
+    pub(super) text: String,
+    /// The same for `--json`.
+    pub(super) json: serde_json::Value,
+    /// As it is drawn.
+    pub(super) timeline: Timeline,
+    /// A sentence for each difference.
+    pub(super) sentences: Vec<String>,
+    /// Whether what is decided now is what was decided then.
+    pub(super) agrees: bool,
+}
+
+/// `replay`: with the recorded policy, and with that of `other` beside it.
+pub(super) fn replay(journal: &Path, other: Option<&Path>) -> Result<Replayed, Stop> {
+    let source = replay::read(journal).map_err(|error| Stop::refused(error.to_string()))?;
+    let other = other.map(|file| replay::with(&source, file)).transpose();
+    let other = other.map_err(|why| Stop::refused(why.trim_end()))?;
+    Ok(Replayed {
+        text: replay::text(&source, other.as_ref()),
+        json: replay::json(&source, other.as_ref()),
+        timeline: source.timeline(other.as_ref()),
+        agrees: source.agrees(),
+        sentences: other.map(|other| other.sentences).unwrap_or_default(),
+    })
+}
+
+/// How scenario files are to be played.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    /// JSON, an object a line.
+    pub(super) json: bool,
+    /// Another seed than the file's.
+    pub(super) seed: Option<u64>,
+    /// So many times.
+    pub(super) runs: Option<u64>,
+    /// Look at every invariant.
+    pub(super) watch: bool,
+}
+
+/// A scenario file that was played, or refused.
+#[derive(Default)]
+pub(super) struct Simulated {
+    /// What came of it, in the form that was wanted.
+    pub(super) text: String,
+    /// What is wrong with the file; empty if nothing is.
+    pub(super) refused: String,
+    /// As it is drawn.
+    pub(super) timeline: Option<Timeline>,
+    /// What is not as it should be, for a page.
+    pub(super) sentences: Vec<String>,
+    /// Its exit status.
+    pub(super) exit: u8,
+}
+
+/// `simulate`: plays a file in either form. `tell` hears how many of how many runs are done.
+pub(super) fn simulate(file: &Path, wanted: Wanted, tell: &mut dyn FnMut(u64, u64)) -> Simulated {
+    let name = file.display().to_string();
+    match scenario::load_form(file) {
+        Err(errors) => Simulated {
+            refused: format!("{errors}{}", errors.summary()),
+            exit: Exit::REFUSED.0,
+            ..Simulated::default()
+        },
+        Ok(Form::Small(_)) if wanted.runs.is_some() || wanted.seed.is_some() => Simulated {
+            refused: format!(
+                "giveover: {name}: [[scenario]]s are scripts: --seed and --runs have nothing to \
+                 draw\n"
+            ),
+            exit: Exit::USAGE.0,
+            ..Simulated::default()
+        },
+        Ok(Form::Small(scenarios)) => {
+            let outcome = sim::Outcome::of(&scenarios);
+            Simulated {
+                text: match wanted.json {
+                    true => sim::json_lines(&outcome),
+                    false => sim::text(&outcome, &name),
+                },
+                timeline: Some(outcome.timeline(&name)),
+                exit: sim::exit_status(&Ok(outcome)),
+                ..Simulated::default()
+            }
         }
+        Ok(Form::Large(world)) => match wanted.runs {
+            Some(runs) => many(&world, &name, runs, wanted, tell),
+            None => one(&world, &name, wanted),
+        },
     }
-    Ok(Exit(worst))
+}
+
+fn one(world: &World, name: &str, wanted: Wanted) -> Simulated {
+    let options = Options { seed: wanted.seed, record: true, watch: wanted.watch };
+    let mut outcome = sim::world::play(world, options);
+    let text = match wanted.json {
+        true => sim::world::json_lines(&outcome),
+        false => sim::world::text(&outcome, name),
+    };
+    Simulated {
+        text,
+        exit: sim::world::exit_status(&outcome),
+        sentences: outcome.broken_claims.iter().map(|(.., why)| why.clone()).collect(),
+        timeline: outcome.timeline.take(),
+        refused: String::new(),
+    }
+}
+
+fn many(
+    world: &World,
+    name: &str,
+    runs: u64,
+    wanted: Wanted,
+    tell: &mut dyn FnMut(u64, u64),
+) -> Simulated {
+    let seed = wanted.seed.unwrap_or(world.seed);
+    let many = sim::world::many(world, seed, runs, |done| tell(done, runs));
+    Simulated {
+        text: match wanted.json {
+            true => super::json::line(&sim::world::many_json(&many)),
+            false => sim::world::many_text(&many, name),
+        },
+        exit: u8::from(many.wrong() > 0),
+        ..Simulated::default()
+    }
 }

@@ -25,10 +25,12 @@ mod json;
 mod monitor;
 mod notify;
 mod other;
+mod picture;
 pub mod place;
 mod preset;
 mod probe;
 mod reload;
+mod replay;
 mod run;
 mod session;
 mod simulate;
@@ -114,6 +116,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
         Verb::Check(verb) => check::run(verb, session),
         Verb::Preset(verb) => preset::run(&verb, session),
         Verb::Simulate(verb) => simulate::run(&verb, session),
+        Verb::Replay(verb) => replay::run(&verb, session),
         Verb::Probe(verb) => probe::run(&verb, session),
         Verb::Status(verb) => status::run(&verb, session),
         Verb::Explain(verb) => explain::run(&verb, session),

@@ -65,6 +65,20 @@ fn ours(reader: &Reader<'_>, out: &mut Findings) -> Option<BoardPlan> {
     }
     let port = needed(reader, "port", values::path, "\"/dev/giveover-board\"", out);
     let key = needed(reader, "key", values::secret_file, "\"/etc/giveover/keys/board.key\"", out);
+    let settings = settings(reader, out);
+    let confirm = (Span::from_secs(1), MOST_CONFIRM);
+    let confirm_after = reader.read("confirm_after", within(confirm), out);
+    Some(BoardPlan {
+        kind: BoardKind::Giveover { key: PathBuf::from(key?) },
+        port: PathBuf::from(port?),
+        settings,
+        confirm_after: confirm_after.unwrap_or(USUAL_CONFIRM),
+        required: required(reader, out),
+    })
+}
+
+/// What the board is told, from a table that has these keys.
+pub(super) fn settings(reader: &Reader<'_>, out: &mut Findings) -> Settings {
     let default = Settings::DEFAULT;
     let timeout = (Settings::LEAST_TIMEOUT, Settings::MOST_TIMEOUT);
     let pulse = (Settings::LEAST_PULSE, Settings::MOST_PULSE);
@@ -81,15 +95,7 @@ fn ours(reader: &Reader<'_>, out: &mut Findings) -> Option<BoardPlan> {
     };
     let settings = common(reader, settings, out);
     judge(reader, &settings, out);
-    let confirm = (Span::from_secs(1), MOST_CONFIRM);
-    let confirm_after = reader.read("confirm_after", within(confirm), out);
-    Some(BoardPlan {
-        kind: BoardKind::Giveover { key: PathBuf::from(key?) },
-        port: PathBuf::from(port?),
-        settings,
-        confirm_after: confirm_after.unwrap_or(USUAL_CONFIRM),
-        required: required(reader, out),
-    })
+    settings
 }
 
 /// A watchdog of the kernel's.

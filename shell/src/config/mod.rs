@@ -15,6 +15,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use giveover_core::policy::Limits;
+
 pub use self::diff::{Diff, diff};
 pub use self::report::{Finding, Level, Report};
 
@@ -60,6 +62,7 @@ mod tree;
 mod values;
 pub mod warning;
 pub mod words;
+pub mod world;
 
 pub use self::report::many;
 pub use self::source::{Place, Source, Sources};
@@ -78,6 +81,8 @@ pub struct Loaded {
     pub plan: Plan,
     /// What is possible but hardly meant.
     pub warnings: Report,
+    /// What `[policy.default]` comes to: the limits of a service that says nothing.
+    pub default_limits: Limits,
     places: Vec<Places>,
     giveover: [Option<Place>; 2],
     board: [Option<Place>; 2],
@@ -138,7 +143,14 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let board_places = [place("port"), place("key")];
     let (services, places) = services.into_iter().unzip();
     let plan = Plan { file, included, host, giveover, control, board, services };
-    Ok(Loaded { plan, warnings, places, giveover: giveover_places, board: board_places })
+    Ok(Loaded {
+        plan,
+        warnings,
+        default_limits: limits.limits,
+        places,
+        giveover: giveover_places,
+        board: board_places,
+    })
 }
 
 /// The tables behind `key` of the file itself.

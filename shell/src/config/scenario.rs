@@ -26,7 +26,8 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use self::read::{load, load_str};
+pub use self::read::{Form, load, load_form, load_form_str, load_str};
+pub(super) use self::read::{limits, replies};
 
 /// One timeline.
 #[derive(Clone, Debug, PartialEq)]

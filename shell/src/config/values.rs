@@ -96,6 +96,13 @@ pub(super) fn span(key: &str, node: &Node, out: &mut Findings) -> Option<Span> {
     quantity_or_error(key, text, result, &DURATION, node, out)
 }
 
+/// A length of time in milliseconds, also one too long for a [`Span`].
+pub(super) fn long_span(key: &str, node: &Node, out: &mut Findings) -> Option<u64> {
+    let text = quantity_text(key, "a duration", "s", "ms", node, out)?;
+    let result = quantity::milliseconds(text);
+    quantity_or_error(key, text, result, &DURATION, node, out)
+}
+
 /// A length of time that is not zero.
 pub(super) fn positive_span(key: &str, node: &Node, out: &mut Findings) -> Option<Span> {
     let span = span(key, node, out)?;

@@ -79,6 +79,9 @@ impl Daemon {
         let (spent, count) = (self.host.budget.spent(now), self.host.budget.count());
         self.say_host(message::Event::HostBudgetOver, host::host_budget_over(spent, count, per));
         for service in 0..self.shown() {
+            if self.host.spent {
+                return; // one that was released has used it up again: the others stay held
+            }
             self.feed(service, Event::Release(Holder::HostBudget));
         }
     }

@@ -3,13 +3,20 @@
 //! In this version the small form ([`crate::config::scenario`]): one service, its methods and
 //! the other side answer at once and as the scenario says.
 
+pub mod chart;
 mod play;
 mod render;
+pub mod replay;
+pub mod timeline;
+pub mod told;
+pub mod world;
 
 pub use self::play::{Difference, Played, Told, play};
 pub use self::render::{exit_status, json_lines, text};
 
 use std::path::Path;
+
+use self::timeline::{Timeline, Track};
 
 use crate::config::Report;
 use crate::config::scenario::{self, Scenario};
@@ -22,7 +29,9 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn of(scenarios: &[Scenario]) -> Self {
+    /// Plays them, one after the other.
+    #[must_use]
+    pub fn of(scenarios: &[Scenario]) -> Self {
         Self { played: scenarios.iter().map(play).collect() }
     }
 
@@ -42,6 +51,21 @@ impl Outcome {
     #[must_use]
     pub fn differing(&self) -> usize {
         self.all().filter(|told| !told.differences.is_empty()).count()
+    }
+
+    /// All of them on one sheet, a track each.
+    #[must_use]
+    pub fn timeline(&self, title: &str) -> Timeline {
+        let tracks = self.played.iter().map(|played| {
+            let name = played.name.as_str().into();
+            Track { name, ..played.track.clone() }
+        });
+        Timeline {
+            title: title.to_owned(),
+            end: self.played.iter().map(|played| played.end).max().unwrap_or_default(),
+            tracks: tracks.collect(),
+            ..Timeline::default()
+        }
     }
 
     fn all(&self) -> impl Iterator<Item = &Told> {
