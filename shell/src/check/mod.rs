@@ -3,17 +3,23 @@
 //! A probe is begun with a [`ProbeId`] and answered exactly once with an [`Answer`]: a verdict,
 //! "cannot measure", or "void" when we did not run. Nothing here counts or decides.
 
+pub mod agent;
 pub mod chunked;
 pub mod command;
 pub mod dialogue;
+pub mod exports;
 pub mod http;
+pub mod log;
 pub mod needle;
 pub mod once;
 pub mod outcome;
 pub mod path;
+pub mod presence;
 mod prober;
+pub mod remote;
 pub mod resolve;
 mod socket;
+pub mod state;
 pub mod tcp;
 #[cfg(test)]
 pub(crate) mod testing;

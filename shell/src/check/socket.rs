@@ -12,7 +12,7 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt};
 use rustix::io::Errno;
 use rustix::net::sockopt::{set_socket_linger, set_tcp_quickack, socket_error};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, ipproto,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, ipproto,
 };
 
 use super::dialogue::First;
@@ -113,6 +113,18 @@ impl Socket {
             }
             Err(errno) => Err(errno),
         }
+    }
+
+    /// Connects to the UNIX socket at `path`, which is done at once or not at all.
+    ///
+    /// # Errors
+    /// The kernel's own, EAGAIN if nobody has taken those who came before; nothing is left open.
+    pub(super) fn connect_here(path: &str) -> Result<(Self, Progress), Errno> {
+        let address = SocketAddrUnix::new(path)?;
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        rustix::net::connect(&fd, &address)?;
+        Ok((Self { fd, watched: false }, Progress::Made))
     }
 
     /// A datagram socket that speaks with `address` alone, and hears of every report that it

@@ -105,7 +105,7 @@ fn needed<'t>(
 }
 
 /// A path, or a bare name under `$CREDENTIALS_DIRECTORY`.
-fn key_file<'t>(key: &str, node: &'t Node, out: &mut Findings) -> Option<&'t str> {
+pub(super) fn key_file<'t>(key: &str, node: &'t Node, out: &mut Findings) -> Option<&'t str> {
     let name = values::word(key, node, out)?;
     if name.starts_with('/') || words::is_name(name) && !name.starts_with('.') {
         return Some(name);

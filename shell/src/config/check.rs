@@ -3,10 +3,12 @@
 use giveover_core::time::Span;
 
 use super::address::{self, Addresses};
+use super::agent::{self, Transport};
 use super::kind;
 use super::plan::{CheckPlan, Host, Kind, Question, Target};
 use super::quantity::written;
 use super::reader::Reader;
+use super::remote;
 use super::report::Findings;
 use super::schema::{self, Key};
 use super::target::{self, Target as Url};
@@ -147,7 +149,7 @@ fn build(
     for key in ["address", "timeout", "weight", "weights", "every", "observe"] {
         refuse_meaningless(asked.kind, key, reader, out);
     }
-    if asked.kind == "process" && !around.has_process {
+    if asked.kind == "process" && !around.has_process && !reader.has("name") {
         let message = format!("{what}: there is no process to watch");
         out.error(reader.header, message).label("the service needs `unit` or `start`").of_absence();
     }
@@ -161,13 +163,20 @@ fn build(
 
 /// Keys of every check that one kind has no use for.
 fn refuse_meaningless(kind: &str, key: &str, reader: &Reader<'_>, out: &mut Findings) {
+    let own_process = kind == "process" && !reader.has("name");
     let why = match (kind, key) {
+        ("agent", "timeout") => "what is waited for is `interval` and `count`",
+        ("log", "address") => "a log is of this host",
+        ("systemd", "address") => "a unit is of this host",
+        ("systemd", "timeout") => "systemd has ten seconds to answer, and no answer counts nothing",
         ("command", "address") => "a command knows itself whom it asks",
         ("path", "address") => "a path is of this host",
         ("process", "address") => "a process has no address",
-        ("process", "timeout" | "every") => "its end is heard at once",
-        ("process", "weight" | "weights") => "its end is a complete failure",
-        ("process", "observe") => "its end counts by itself; leave the check out instead",
+        ("process", "timeout" | "every") if own_process => "its end is heard at once",
+        ("process", "weight" | "weights") if own_process => "its end is a complete failure",
+        ("process", "observe") if own_process => {
+            "its end counts by itself; leave the check out instead"
+        }
         _ => return,
     };
     if let Some(entry) = reader.entry(key) {
@@ -185,8 +194,19 @@ fn targets(
     out: &mut Findings,
 ) -> Option<Vec<Target>> {
     let kind = asked.kind;
-    if matches!(kind, "command" | "path" | "process") {
+    if matches!(kind, "command" | "log" | "path" | "process" | "systemd") {
         return Some(Vec::new());
+    }
+    if kind == "agent" && agent::is_unix(reader) {
+        return Some(Vec::new());
+    }
+    if kind == "remote" && reader.has("socket") {
+        if asked.url.as_ref().is_some_and(|url| url.address.is_some()) || reader.has("address") {
+            let message = "socket: an address says already whom to ask";
+            out.error(reader.place("socket"), message).label("leave one of them out");
+            return None;
+        }
+        return remote::socket(reader, out);
     }
     let named = asked.url.as_ref().and_then(|url| url.address.clone());
     let port = named.as_ref().and_then(|named| named.port).or(target::usual_port(kind));
@@ -262,6 +282,7 @@ pub(super) fn host_field(targets: &[Target], usual_port: u16) -> String {
         Host::Address(std::net::IpAddr::V6(address)) => format!("[{address}]"),
         Host::Address(address) => address.to_string(),
         Host::Name(name) => name.to_string(),
+        Host::Socket(_) => return "localhost".to_owned(),
     };
     if first.port == usual_port { host } else { format!("{host}:{}", first.port) }
 }
@@ -270,6 +291,16 @@ impl CheckPlan {
     /// Whether this kind of check asks addresses. One that does and has none cannot measure.
     #[must_use]
     pub fn asks_addresses(&self) -> bool {
-        !matches!(self.kind, Kind::Command(_) | Kind::Process)
+        match &self.kind {
+            Kind::Command(_) | Kind::Process | Kind::State(_) => false,
+            Kind::Agent(plan) => !matches!(plan.transport, Transport::Unix(_)),
+            Kind::Tcp { .. }
+            | Kind::Http(_)
+            | Kind::Xfnts { .. }
+            | Kind::Talk(_)
+            | Kind::Tls(_)
+            | Kind::Hello(_)
+            | Kind::Remote(_) => true,
+        }
     }
 }

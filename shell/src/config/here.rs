@@ -63,7 +63,7 @@ pub fn look_at_pings(loaded: &Loaded, may: impl Fn(bool) -> bool) -> Report {
             let ping = matches!(&check.kind, Kind::Talk(talk) if matches!(**talk, Talk::Ping));
             let refused = |target: &Target| match target.host {
                 Host::Address(address) => !may(address.is_ipv6()),
-                Host::Name(_) => !may(false),
+                Host::Name(_) | Host::Socket(_) => !may(false),
             };
             if ping && check.targets.iter().any(refused) {
                 let message = format!("check.{}: cannot measure: no right to ping", check.name);

@@ -28,13 +28,9 @@ pub(super) fn kind(word: &str) -> Option<&'static str> {
     Some(remedy)
 }
 
-const KINDS: [(&[&str], &str); 3] = [
+const KINDS: [(&[&str], &str); 2] = [
     (&["iplanet"], "`http` with method = \"HEAD\" asks it"),
-    (&["agent", "remote"], "a command can ask it"),
-    (
-        &["oracle", "listener", "directory", "nfs-daemons", "nfs-shares", "systemd", "log"],
-        "a command can look at it",
-    ),
+    (&["oracle", "listener", "directory"], "a command can look at it"),
 ];
 
 /// Destinations of later versions, and what to do without.

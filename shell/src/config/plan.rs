@@ -16,8 +16,11 @@ use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 use serde::{Deserialize, Serialize};
 
+use super::agent::AgentPlan;
 use super::few::Few;
-
+use super::look::Looks;
+use super::remote::RemotePlan;
+use super::state::StatePlan;
 use super::talk::Talk;
 use super::tls::{HelloPlan, TlsPlan};
 
@@ -279,6 +282,8 @@ pub enum Host {
     Address(IpAddr),
     /// A name, resolved off the loop.
     Name(Box<str>),
+    /// A UNIX socket of this host, by its path; it has no port.
+    Socket(Box<str>),
 }
 
 impl std::fmt::Display for Host {
@@ -286,6 +291,7 @@ impl std::fmt::Display for Host {
         match self {
             Self::Address(address) => address.fmt(f),
             Self::Name(name) => f.write_str(name),
+            Self::Socket(path) => f.write_str(path),
         }
     }
 }
@@ -318,6 +324,12 @@ pub enum Kind {
     Tls(Box<TlsPlan>),
     /// A TLS hello that is answered by one.
     Hello(Box<HelloPlan>),
+    /// Heartbeats that an agent sends by itself.
+    Agent(Box<AgentPlan>),
+    /// Another daemon's view of one of its services.
+    Remote(Box<RemotePlan>),
+    /// What systemd says of a unit.
+    State(Box<StatePlan>),
 }
 
 impl Kind {
@@ -328,13 +340,15 @@ impl Kind {
             Self::Tcp { .. } => "tcp",
             Self::Http(plan) if plan.by_document => "apache",
             Self::Http(_) => "http",
-            Self::Command(plan) if plan.looks_at_path => "path",
-            Self::Command(_) => "command",
+            Self::Command(plan) => plan.looks.word(),
             Self::Process => "process",
             Self::Xfnts { .. } => "xfnts",
             Self::Talk(talk) => talk.word(),
             Self::Tls(plan) => plan.word(),
             Self::Hello(_) => "tls",
+            Self::Agent(_) => "agent",
+            Self::Remote(_) => "remote",
+            Self::State(_) => "systemd",
         }
     }
 
@@ -379,8 +393,8 @@ pub enum Method {
 /// What a `command` check runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
-    /// It is ourselves, looking at a path: one that never ends has failed.
-    pub looks_at_path: bool,
+    /// What it is ourselves that looks at, if it is.
+    pub looks: Looks,
     /// Program and arguments; no shell.
     pub argv: Vec<String>,
     /// What its exit status means.

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::agent;
 use super::later;
 use super::plan::Host;
 use super::schema::KINDS;
@@ -79,13 +80,17 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
         "process" => {
             return Err(BadTarget::new("a process has no address", "write \"process\" alone"));
         }
-        "path" if authority.is_empty() && path.starts_with('/') => {
+        "path" | "log" if authority.is_empty() && path.starts_with('/') => {
             return Ok(Target { kind, address: None, authority: "", user: "", path });
+        }
+        "log" => return Err(BadTarget::new("a log is of this host", "log:///var/log/app.log")),
+        "systemd" => {
+            return Ok(Target { kind, address: None, authority: "", user: "", path: rest });
         }
         "path" => return Err(BadTarget::new("a path is of this host", "path:///srv/data")),
         "http" | "apache" | "https" => check_path(path)?,
         _ if path.is_empty() => {}
-        _ if talk::path_means(plain(kind)).is_some() => plain_path(kind, path)?,
+        _ if path_means(plain(kind)).is_some() => plain_path(kind, path)?,
         _ => {
             let remedy = format!("{word}://{authority}");
             return Err(BadTarget::new(format!("{} target has no path", a(kind)), remedy));
@@ -107,9 +112,18 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
     Ok(Target { kind, address: Some(address), authority, user, path })
 }
 
+/// What the path of a URL of `kind` means, where it is a name.
+fn path_means(kind: &str) -> Option<&'static str> {
+    match kind {
+        "agent" => Some("name"),
+        "remote" => Some("service"),
+        kind => talk::path_means(kind),
+    }
+}
+
 /// The path of a kind for which it is a name: taken as it is written.
 fn plain_path(kind: &'static str, path: &str) -> Result<(), BadTarget> {
-    let key = talk::path_means(plain(kind)).unwrap_or_default();
+    let key = path_means(plain(kind)).unwrap_or_default();
     let name = path.strip_prefix('/').unwrap_or_default();
     if name.contains(['/', '?', '#', '%']) || !path.starts_with('/') {
         let message = format!("{} target has a plain name for its path", a(kind));
@@ -125,7 +139,8 @@ fn plain(kind: &str) -> &str {
 
 /// `a tcp`, `an http`.
 pub(super) fn a(kind: &str) -> String {
-    let spelled = ["http", "apache", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt"];
+    let spelled =
+        ["agent", "http", "apache", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt"];
     let n = if spelled.contains(&plain(kind)) || kind == "iiops" { "n" } else { "" };
     format!("a{n} {kind}")
 }
@@ -227,6 +242,7 @@ pub(super) fn usual_port(kind: &str) -> Option<u16> {
     match kind {
         "http" | "apache" => Some(80),
         "xfnts" => Some(7100),
+        "agent" => Some(agent::PORT),
         _ => talk::usual_port(kind).or_else(|| tls::usual_port(kind)),
     }
 }
@@ -239,7 +255,7 @@ mod tests {
         let address = address(text).ok()?;
         let host = match address.host {
             Host::Address(address) => address.to_string(),
-            Host::Name(name) => name.into(),
+            Host::Name(name) | Host::Socket(name) => name.into(),
         };
         Some((host, address.port))
     }

@@ -67,12 +67,18 @@ impl Daemon {
                 self.take(Answer { id, result, elapsed_ms: 0, shown: 0 });
             }
             Kind::Command(_) => self.begin_program(id),
+            Kind::State(_) => self.begin_look(id),
+            Kind::Agent(_) if check.targets.is_empty() && check.asks_addresses() => {
+                self.no_address(id);
+            }
+            Kind::Agent(_) => self.answer_agent(id),
             Kind::Tcp { .. }
             | Kind::Http(_)
             | Kind::Xfnts { .. }
             | Kind::Talk(_)
             | Kind::Tls(_)
             | Kind::Hello(_)
+            | Kind::Remote(_)
                 if check.targets.is_empty() =>
             {
                 self.no_address(id);
@@ -82,7 +88,8 @@ impl Daemon {
             | Kind::Xfnts { .. }
             | Kind::Talk(_)
             | Kind::Tls(_)
-            | Kind::Hello(_) => {
+            | Kind::Hello(_)
+            | Kind::Remote(_) => {
                 state.pending = check.targets.len().min(usize::from(u8::MAX)) as u8;
                 for target in 0..state.pending {
                     self.begin_target(ProbeId { target, ..id }, now);
@@ -106,7 +113,7 @@ impl Daemon {
         let plan = &self.plan.services[id.service as usize];
         let check = &plan.checks[usize::from(id.check)];
         let Kind::Command(command) = &check.kind else { return };
-        let key = (id.service, id.check, id.target);
+        let (key, command) = self.program_of(id, command);
         if !self.programs.contains_key(&key) {
             let values = Values {
                 service: Some(&plan.name),
@@ -115,7 +122,7 @@ impl Daemon {
                 ..Values::default()
             };
             let environment = self.reactor.children.environment();
-            match Command::new(command, &check.weights, &values, environment) {
+            match Command::new(&command, &check.weights, &values, environment) {
                 Ok(command) => {
                     self.programs.insert(key, command);
                 }

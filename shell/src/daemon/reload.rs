@@ -128,7 +128,9 @@ impl Daemon {
         let mut plan = shared(plan);
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);
+        self.void_looks();
         self.programs.clear();
+        self.seen.clear();
         self.take_answers();
         self.rounds.clear(); // by places that are not theirs any more
         let old = std::mem::take(&mut self.plan.services);
@@ -165,6 +167,7 @@ impl Daemon {
             self.journal.forget(now, gone.machine);
         }
         self.add_services();
+        self.begin_agents();
         for service in fresh {
             if service < self.shown() {
                 self.bring_up(service);

@@ -26,10 +26,12 @@ pub enum Room {
     Errand,
     /// The board's port.
     Board,
+    /// Heartbeats of agents.
+    Agent,
 }
 
 impl Room {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Daemon,
         Self::Control,
         Self::Monitor,
@@ -41,6 +43,7 @@ impl Room {
         Self::Method,
         Self::Errand,
         Self::Board,
+        Self::Agent,
     ];
 }
 

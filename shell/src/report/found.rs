@@ -6,13 +6,14 @@ use super::model::CheckDoc;
 use crate::config::plan::{CheckPlan, Kind, ServicePlan};
 use crate::config::talk::{BannerPlan, Talk, codes};
 use crate::config::words;
+use crate::config::{remote, state};
 use crate::message::{cause, tls};
 
 /// What `check` asked for, for explaining why it failed.
 #[must_use]
 pub fn asked<'a>(check: &'a CheckPlan, expected: &'a str) -> cause::Asked<'a> {
     let timeout_ms = u64::from(check.timeout.as_millis());
-    cause::Asked { name: &check.name, expected, answer: "", timeout_ms }
+    cause::Asked { name: &check.name, expected, timeout_ms, ..cause::Asked::default() }
 }
 
 /// The same, with what the code that was `found` means.
@@ -24,9 +25,20 @@ fn asked_of<'a>(check: &'a CheckPlan, expected: &'a str, found: Cause) -> cause:
         {
             "no right to ping: it needs CAP_NET_RAW, or a group in net.ipv4.ping_group_range"
         }
+        (Kind::Command(plan), Phase::Exit) => plan.looks.words(found.code),
+        (Kind::Remote(_), Phase::Answer) => remote::words_of(found.code),
+        (Kind::State(_), Phase::Answer) => state::words_of(found.code),
+        (Kind::Agent(plan), Phase::Answer) => plan.unit(found.code).unwrap_or("outside `units`"),
         _ => "",
     };
-    cause::Asked { answer, ..asked(check, expected) }
+    let asked = asked(check, expected);
+    match check.kind.spoken() {
+        Kind::Agent(plan) => {
+            let timeout_ms = u64::from(plan.silence().as_millis());
+            cause::Asked { answer, timeout_ms, hears: true, ..asked }
+        }
+        _ => cause::Asked { answer, ..asked },
+    }
 }
 
 /// A cause in words, with the check's name and what it expected.
@@ -57,6 +69,14 @@ pub fn expected_words(kind: &Kind, found: Cause) -> String {
     let http = match kind.spoken() {
         Kind::Http(http) => http,
         Kind::Talk(talk) => return talk_expected(talk),
+        Kind::Remote(plan) if found.code < remote::UNKNOWN => {
+            return words::or(
+                plan.expect.iter().map(|code| codes::named(&remote::STATUSES, *code)),
+            );
+        }
+        Kind::State(plan) if found.code < state::NO_UNIT => {
+            return words::or(plan.expect.iter().map(|code| codes::named(&state::STATES, *code)));
+        }
         _ => return String::new(),
     };
     let right = http.expect.iter().any(|(first, last)| (*first..=*last).contains(&found.code));
@@ -109,12 +129,21 @@ pub fn shown_words(kind: &Kind, shown: u16) -> String {
     match kind.spoken() {
         Kind::Tls(_) if shown > 0 => format!("certificate valid for {}", tls::days(shown)),
         Kind::Http(_) if shown > 0 => shown.to_string(),
+        Kind::Remote(_) => codes::named(&remote::STATUSES, shown).to_owned(),
+        Kind::State(_) => codes::named(&state::STATES, shown).to_owned(),
+        Kind::Agent(_) if shown > 0 => load_words(shown),
         Kind::Talk(talk) if shown > 0 => match talk.code_words(shown) {
             "" => shown.to_string(),
             words => words.to_owned(),
         },
         _ => String::new(),
     }
+}
+
+/// A load as a heartbeat's answer shows it: hundredths, and one.
+fn load_words(shown: u16) -> String {
+    let load = shown - 1;
+    format!("load {}.{:02}", load / 100, load % 100)
 }
 
 /// A check's result in words, healthy or not, without its name.

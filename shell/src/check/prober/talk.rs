@@ -38,14 +38,45 @@ impl Prober {
             return self.ask(turn, plan, key, Others::Only(Some(address.ip())));
         }
         let first = dialogue::first(&plan.kind, &mut self.request);
-        let (socket, progress) = match Socket::connect(address, first) {
+        let begun = Socket::connect(address, first);
+        self.begun(turn, plan, key, begun, address.port());
+    }
+
+    /// Connects to a UNIX socket of this host.
+    pub(super) fn connect_here(
+        &mut self,
+        turn: &mut Turn<'_>,
+        plan: &CheckPlan,
+        key: Key,
+        path: &str,
+    ) {
+        if by_datagram(&plan.kind).is_some() {
+            return self.void(turn, key);
+        }
+        // What is not there has refused us, as a port without a listener has.
+        let begun = Socket::connect_here(path).map_err(|errno| match errno {
+            Errno::NOENT => Errno::CONNREFUSED,
+            other => other,
+        });
+        self.begun(turn, plan, key, begun, 0);
+    }
+
+    fn begun(
+        &mut self,
+        turn: &mut Turn<'_>,
+        plan: &CheckPlan,
+        key: Key,
+        begun: Result<(Socket, Progress), Errno>,
+        port: u16,
+    ) {
+        let (socket, progress) = match begun {
             Ok(begun) => begun,
             Err(errno) => {
                 return self.finish(turn, key, connect_failed(plan, errno), Close::Reset);
             }
         };
         let made = progress != Progress::Pending;
-        let nobody = made && self.is_nobody(&socket, address.port());
+        let nobody = made && self.is_nobody(&socket, port);
         let Some(probe) = self.probe_mut(key) else { return };
         probe.socket = Some(socket);
         let until = probe.connect_until(plan);
@@ -338,7 +369,8 @@ impl Prober {
             return;
         }
         let peer = self.probe_mut(key).and_then(|probe| probe.socket.as_ref()?.peer());
-        self.note(turn, Phase::Connect, || peer.map(|peer| peer.to_string()).unwrap_or_default());
+        let words = || peer.map_or_else(|| "a socket of this host".to_owned(), |it| it.to_string());
+        self.note(turn, Phase::Connect, words);
     }
 }
 

@@ -13,6 +13,7 @@ mod presets;
 mod said_of_board;
 mod said_of_checks;
 mod said_of_keys;
+mod said_of_looks;
 mod said_of_policies;
 mod said_of_quantities;
 mod said_of_services;
