@@ -139,6 +139,23 @@ fn every_path_that_a_list_of_exports_names_must_answer() {
     });
 }
 
+#[test]
+fn a_path_or_a_process_is_looked_at_once() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let url = format!("path://{}", dir.path().display());
+    let found = probe(&[&url], None);
+    assert!(found.status.success(), "{}", text_of(&found));
+    let found = probe(&[&format!("{url}/none"), "-v"], None);
+    assert_eq!(found.status.code(), Some(2), "{}", text_of(&found));
+    assert!(text_of(&found).contains("it does not answer"), "{}", text_of(&found));
+    let found = probe(&[&url, "--set", "free = \"100%\"", "-v"], None);
+    assert_eq!(found.status.code(), Some(2), "{}", text_of(&found));
+    assert!(text_of(&found).contains("too little is free"), "{}", text_of(&found));
+    let wrong = probe(&[&url, "--set", "fre = \"1%\""], None);
+    assert_eq!(wrong.status.code(), Some(3), "{}", text_of(&wrong));
+    assert!(text_of(&wrong).contains("unknown key `fre`"), "{}", text_of(&wrong));
+}
+
 /// `show` prints, for each unit that is asked about, what stands in a file of its name.
 const SYSTEMCTL: &str = r#"#!/bin/sh
 cd "$(dirname "$0")" || exit 9

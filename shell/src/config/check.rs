@@ -11,6 +11,7 @@ use super::reader::Reader;
 use super::remote;
 use super::report::Findings;
 use super::schema::{self, Key};
+use super::talk;
 use super::target::{self, Target as Url};
 use super::tls;
 use super::tree::{Entry, Node, Table, Value};
@@ -209,7 +210,8 @@ fn targets(
         return remote::socket(reader, out);
     }
     let named = asked.url.as_ref().and_then(|url| url.address.clone());
-    let port = named.as_ref().and_then(|named| named.port).or(target::usual_port(kind));
+    let usual = if kind == "rpc" { talk::usual_rpc_port(reader) } else { target::usual_port(kind) };
+    let port = named.as_ref().and_then(|named| named.port).or(usual);
     let own = match reader.entry("address") {
         Some(entry) => {
             let hosts = address::many("address", &entry.node, out)?;

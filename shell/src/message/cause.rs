@@ -51,7 +51,7 @@ pub fn seen_briefly(cause: Cause, asked: Asked<'_>) -> String {
         Phase::Exit => command(cause.code, asked.timeout_ms),
         Phase::Start | Phase::Stop => ended(cause.code),
         Phase::Reported => "reported by notify".to_owned(),
-        Phase::Connect if !asked.answer.is_empty() => asked.answer.to_owned(),
+        Phase::Resolve | Phase::Connect if !asked.answer.is_empty() => asked.answer.to_owned(),
         Phase::Resolve | Phase::Connect | Phase::Tls | Phase::Send | Phase::Read | Phase::Close => {
             network(cause, asked.timeout_ms)
         }

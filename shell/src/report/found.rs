@@ -25,6 +25,9 @@ fn asked_of<'a>(check: &'a CheckPlan, expected: &'a str, found: Cause) -> cause:
         {
             "no right to ping: it needs CAP_NET_RAW, or a group in net.ipv4.ping_group_range"
         }
+        (Kind::Talk(talk), Phase::Resolve | Phase::Connect) if matches!(**talk, Talk::Rpc(_)) => {
+            codes::numbered(&codes::RPC_LOOKUP, found.code)
+        }
         (Kind::Command(plan), Phase::Exit) => plan.looks.words(found.code),
         (Kind::Remote(_), Phase::Answer) => remote::words_of(found.code),
         (Kind::State(_), Phase::Answer) => state::words_of(found.code),

@@ -7,7 +7,7 @@ use giveover_core::time::Instant;
 use mio::Interest;
 use rustix::io::Errno;
 
-use super::datagram::{Others, by_datagram};
+use super::datagram::{Others, by_datagram, looks_up};
 use super::race::port_of;
 use super::slab::Key;
 use super::{BUFFER, Prober, Slot, Stage, Turn};
@@ -34,9 +34,21 @@ impl Prober {
         key: Key,
         address: SocketAddr,
     ) {
-        if by_datagram(&plan.kind).is_some() {
+        let Some(probe) = self.probe_mut(key) else { return };
+        if by_datagram(&plan.kind).is_some() || looks_up(plan, probe.id.target) {
             return self.ask(turn, plan, key, Others::Only(Some(address.ip())));
         }
+        self.connect_to(turn, plan, key, address);
+    }
+
+    /// The same, whatever is still to be asked for before.
+    pub(super) fn connect_to(
+        &mut self,
+        turn: &mut Turn<'_>,
+        plan: &CheckPlan,
+        key: Key,
+        address: SocketAddr,
+    ) {
         let first = dialogue::first(&plan.kind, &mut self.request);
         let begun = Socket::connect(address, first);
         self.begun(turn, plan, key, begun, address.port());

@@ -8,7 +8,7 @@ mod read;
 use serde::{Deserialize, Serialize};
 
 pub(super) use keys::{TABLES, of_kind};
-pub(super) use read::read;
+pub(super) use read::{read, usual_rpc_port};
 
 /// Inclusive ranges of an answer's codes.
 pub type Codes = Vec<(u16, u16)>;

@@ -334,7 +334,7 @@ giveover.toml:3:10: error: preset: none is called `xfnt`
     |          ^^^^^^ did you mean `xfnts`?
 giveover.toml:6:10: error: preset: none is called `../etc/passwd`
   6 | preset = "../etc/passwd"
-    |          ^^^^^^^^^^^^^^^ there are apache, bind, dovecot, inn2, mosquitto, named, nginx, postfix, redis, slapd, vsftpd and xfnts
+    |          ^^^^^^^^^^^^^^^ there are apache, bind, dovecot, inn2, mosquitto, named, nfs-daemons, nfs-mountd, nfs-nfsd, nfs-rpcbind, nfs-shares, nfs-statd, nginx, postfix, redis, slapd, vsftpd and xfnts
 giveover.toml:9:10: error: preset: a text in quotes is wanted, this is a number
   9 | preset = 3
     |          ^
