@@ -30,7 +30,10 @@ pub fn request(plan: &HttpPlan, out: &mut Vec<u8>) {
     for part in [
         method,
         plan.path.as_bytes(),
-        if plan.by_document { b" HTTP/1.0\r\nHost: " } else { b" HTTP/1.1\r\nHost: " },
+        match (plan.by_document, plan.method) {
+            (true, Method::Head) => b" HTTP/1.0\r\nHost: ",
+            _ => b" HTTP/1.1\r\nHost: ",
+        },
         plan.host.as_bytes(),
         b"\r\nUser-Agent: giveover/",
         env!("CARGO_PKG_VERSION").as_bytes(),

@@ -19,9 +19,10 @@ const SERVICE_LIMIT: Duration = Duration::from_secs(120);
 #[derive(Debug, Args)]
 #[command(
     after_help = "`probe http://127.0.0.1/`, `probe tcp 127.0.0.1:80`, `probe web` or `probe \
-                  web/page`; `probe log:///var/log/app.log --set 'pattern = \"PANIC\"'`. The daemon runs a service's checks, counting nothing. Exits 0 healthy, \
-                  1 partial, 2 complete failure, 3 cannot measure and every error of its own: the \
-                  codes of monitoring plugins."
+                  web/page`; `probe log:///var/log/app.log --set 'pattern = \"PANIC\"'`. The \
+                  daemon runs a service's checks, counting nothing. Exits 0 healthy, 1 partial, 2 \
+                  complete failure, 3 cannot measure and every error of its own: the codes of \
+                  monitoring plugins."
 )]
 pub(super) struct Probe {
     /// A URL, a kind, or SERVICE[/CHECK]

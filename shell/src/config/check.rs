@@ -1,6 +1,7 @@
 //! `check.NAME`: from a target or a table to what is probed.
 
 use giveover_core::time::Span;
+use giveover_core::weight::Weight;
 
 use super::address::{self, Addresses};
 use super::agent::{self, Transport};
@@ -72,6 +73,30 @@ pub(super) fn read(entry: &Entry, around: &Around<'_>, out: &mut Findings) -> Op
             None
         }
     }
+}
+
+/// The checks that `check`, read from `entry`, brings with it: one for each of its `uris`.
+pub(super) fn read_uris(entry: &Entry, check: &CheckPlan, out: &mut Findings) -> Vec<CheckPlan> {
+    let (Value::Table(table), Kind::Http(head)) = (&entry.node.value, &check.kind) else {
+        return Vec::new();
+    };
+    let Some(uris) = table.get("uris").filter(|_| head.by_document) else { return Vec::new() };
+    let named = |key: &str| match table.get("weights").map(|entry| &entry.node.value) {
+        Some(Value::Table(weights)) => weights.get(key).is_some(),
+        _ => false,
+    };
+    let mut weights = check.weights;
+    if table.get("weight").is_none() && !named("answer") {
+        weights.answer = Weight::COMPLETE; // 500 says that it does not work
+    }
+    let plans = kind::uris(head, &uris.node, out).unwrap_or_default();
+    let checks = plans.into_iter().enumerate().map(|(place, plan)| {
+        let name = format!("{}-{}", check.name, place + 1).into();
+        let kind = Kind::Http(Box::new(plan));
+        let question = Question { name, kind, weights, ..(*check.question).clone() };
+        CheckPlan { targets: check.targets.clone(), question: question.into() }
+    });
+    checks.collect()
 }
 
 /// A check that is only a target.

@@ -76,6 +76,25 @@ pub fn look_at_pings(loaded: &Loaded, may: impl Fn(bool) -> bool) -> Report {
     errors.with(&warnings)
 }
 
+/// The same for the keys of agents: `wrong` says what is wrong with one on this machine.
+pub fn look_at_keys(loaded: &Loaded, wrong: impl Fn(&Path) -> Option<String>) -> Report {
+    let mut out = Findings::default();
+    for (service, places) in loaded.plan.services.iter().zip(&loaded.places) {
+        for (check, place) in service.checks.iter().zip(&places.checks) {
+            let key = match &check.kind {
+                Kind::Agent(plan) => plan.key.as_deref(),
+                _ => None,
+            };
+            if let Some(why) = key.and_then(&wrong) {
+                let message = format!("check.{}: cannot measure: key {why}", check.name);
+                out.error(*place, message).label("64 hexadecimal digits, chmod 0400");
+            }
+        }
+    }
+    let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
+    errors.with(&warnings)
+}
+
 /// The same for the board. `seen` says what is wrong with its port and with its key on this
 /// machine: a message and what to do, each.
 pub fn look_at_board(

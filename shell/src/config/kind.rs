@@ -124,6 +124,26 @@ fn apache(
     })))
 }
 
+/// The documents' `Monitor_Uri_List`: what else `head` asks for, each with its path. Any status but
+/// 500 is healthy.
+pub(super) fn uris(head: &HttpPlan, node: &Node, out: &mut Findings) -> Option<Vec<HttpPlan>> {
+    values::list("uris", node, out, |key, node, out| {
+        let path = values::text(key, node, out)?;
+        if !path.starts_with('/') {
+            let message = "uris: each begins with a slash: the server is the check's";
+            out.error(node.place, message);
+            return None;
+        }
+        super::address::said(key, target::check_path(path), node, out)?;
+        Some(HttpPlan {
+            method: Method::Get,
+            path: path.into(),
+            expect: vec![(0, 499), (501, 999)],
+            ..head.clone()
+        })
+    })
+}
+
 /// The Host field: the URL's host, or the first target's; without the port that is usual.
 fn host(url: Option<&Url<'_>>, targets: &[Target], usual_port: u16) -> String {
     let authority = url.map_or("", |url| url.authority);

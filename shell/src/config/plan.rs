@@ -365,7 +365,7 @@ impl Kind {
 /// What an `http` check sends and expects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpPlan {
-    /// As the source documents' web monitors ask and report: HTTP/1.0, in their words.
+    /// As the source documents' web monitors ask and report: HEAD by HTTP/1.0, in their words.
     pub by_document: bool,
     /// `GET` or `HEAD`.
     pub method: Method,

@@ -78,7 +78,8 @@ pub const TABLES: [TableOf; 22] = [
     TableOf {
         name: "check.NAME, kind apache",
         about: "A web server as Sun Cluster's monitors ask it: a HEAD request by HTTP/1.0, to \
-                which any reply is healthy; every address on every port.",
+                which any reply is healthy; every address on every port. `uris` are asked for \
+                besides.",
         keys: APACHE,
     },
     TableOf {
@@ -370,8 +371,16 @@ pub(super) const HTTP: &[Key] = &[
 ];
 
 /// Keys of `apache` checks.
-pub(super) const APACHE: &[Key] =
-    &[key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for")];
+pub(super) const APACHE: &[Key] = &[
+    key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for"),
+    key(
+        "uris",
+        "list of texts that begin with /",
+        "[]",
+        "asked for besides, each by a check of its own, NAME-1 and on: GET by HTTP/1.1, to which any \
+         status but 500 is healthy",
+    ),
+];
 
 /// Keys of `command` checks.
 pub(super) const COMMAND: &[Key] = &[

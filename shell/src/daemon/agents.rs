@@ -78,6 +78,14 @@ impl Daemon {
         self.agents.ears.keep(&self.reactor, &[]);
     }
 
+    /// We did not run for so long: what was sent meanwhile may be lost.
+    pub(super) fn agents_slept(&mut self, slept_ms: u64) {
+        let now = self.now;
+        for check in &mut self.agents.checks {
+            check.heard.slept(slept_ms, now);
+        }
+    }
+
     /// A source or timer of the room of heartbeats.
     pub(super) fn agents_ready(&mut self, token: Token) {
         let now = self.now;

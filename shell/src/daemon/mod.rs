@@ -311,6 +311,7 @@ impl Daemon {
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);
         self.void_looks();
+        self.agents_slept(slept_ms);
         self.tell_slept(slept_ms, void);
         self.take_answers();
     }

@@ -245,13 +245,9 @@ impl Daemon {
         let place = self.plan.services.iter().position(|it| it.name == plan.name);
         let number = plan.checks.iter().position(|it| it.name == check.name);
         let (Some(place), Some(number)) = (place, number) else { return doc };
-        let more = self.agent_words(place, number as u8);
-        for (part, gap) in [(more, "; ")] {
-            if !part.is_empty() {
-                let gap = if doc.cause.is_empty() { "" } else { gap };
-                doc.cause = format!("{}{gap}{part}", doc.cause);
-            }
-        }
+        let mut parts = vec![doc.cause, self.agent_words(place, number as u8)];
+        parts.retain(|part| !part.is_empty());
+        doc.cause = parts.join("; ");
         doc
     }
 

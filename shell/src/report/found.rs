@@ -3,7 +3,7 @@
 use giveover_core::failure::{Cause, Phase, ProbeResult};
 
 use super::model::CheckDoc;
-use crate::config::plan::{CheckPlan, Kind, ServicePlan};
+use crate::config::plan::{CheckPlan, Kind, Method, ServicePlan};
 use crate::config::talk::{BannerPlan, Talk, codes};
 use crate::config::words;
 use crate::config::{remote, state};
@@ -87,6 +87,7 @@ pub fn expected_words(kind: &Kind, found: Cause) -> String {
         Some(body) if right && found.phase == Phase::Answer => {
             format!("{} in its body", quoted(body))
         }
+        _ if http.by_document && http.method == Method::Get => String::from("anything but 500"),
         _ => cause::expected(&http.expect),
     }
 }
@@ -203,7 +204,7 @@ mod tests {
     use giveover_core::time::Span;
     use giveover_core::weight::Weight;
 
-    use crate::config::plan::{HttpPlan, Method, Question, Weights};
+    use crate::config::plan::{HttpPlan, Question, Weights};
     use crate::config::talk::{DnsPlan, Greets};
 
     #[test]

@@ -113,12 +113,6 @@ impl<'b> Beat<'b> {
             .is_some_and(|signed| hmac::verify(&key.0, signed.text.as_bytes(), &signed.mac).is_ok())
     }
 
-    /// Whether it is signed at all.
-    #[must_use]
-    pub const fn is_signed(&self) -> bool {
-        self.signed.is_some()
-    }
-
     /// The heartbeat as it is sent, signed if there is a key, with the end of its line. `None`: it
     /// would be too long, or could not be read again.
     #[must_use]

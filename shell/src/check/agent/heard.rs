@@ -101,6 +101,12 @@ impl Heard {
         self.since = self.since.max(now);
     }
 
+    /// We did not hear for so long: that is no silence of the agent's.
+    pub fn slept(&mut self, slept_ms: u64, now: Instant) {
+        let heard = self.last.as_ref().map_or(self.since, |last| last.at.max(self.since));
+        self.since = Instant::from_millis(heard.as_millis().saturating_add(slept_ms)).min(now);
+    }
+
     /// Takes a heartbeat with this check's name. `wall_ms` is our own time since 1970.
     pub fn take(
         &mut self,

@@ -136,6 +136,10 @@ fn silence_is_a_failure_only_after_all_its_intervals_and_their_allowance() {
     let silent = heard.outcome(&plan, at(98_001));
     let weighed = silent.weigh(0, &WEIGHTS);
     assert!(matches!(weighed, ProbeResult::Failed(weight, _) if weight.value() == 100));
+    let mut slept = heard.clone();
+    slept.slept(20_000, at(98_001));
+    assert_eq!(slept.outcome(&plan, at(118_000)), Outcome::Healthy { shown: 43 }, "we slept");
+    assert_eq!(slept.outcome(&plan, at(118_001)), silent);
     heard.start_again(at(100_000));
     assert_eq!(heard.outcome(&plan, at(148_000)), Outcome::Healthy { shown: 43 }, "started since");
     assert_eq!(heard.outcome(&plan, at(148_001)), silent);

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-const EXAMPLES: [&str; 6] = ["nginx", "redis", "two-services", "xfnts", "command", "board"];
+const EXAMPLES: [&str; 7] = ["nginx", "redis", "two-services", "xfnts", "command", "board", "nfs"];
 
 fn path_of(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(format!("{name}.toml"))
