@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 31] = [
+const PACKAGES: [Package; 34] = [
     Package {
         name: "openssl",
         brings: "openssl",
@@ -96,6 +96,27 @@ const PACKAGES: [Package; 31] = [
         unit: Some("rpcbind.service"),
         needed: For::RealServers,
         why: "a real portmapper for `rpc` checks",
+    },
+    Package {
+        name: "nfs-common",
+        brings: "/sbin/rpc.statd",
+        unit: Some("rpc-statd.service"),
+        needed: For::RealServers,
+        why: "a real statd, whose port rpcbind is asked for",
+    },
+    Package {
+        name: "nfs-ganesha",
+        brings: "/usr/bin/ganesha.nfsd",
+        unit: Some("nfs-ganesha.service"),
+        needed: For::RealServers,
+        why: "a real NFS server that needs no kernel: nfsd, mountd and lockd",
+    },
+    Package {
+        name: "nfs-ganesha-mem",
+        brings: "/usr/share/doc/nfs-ganesha-mem",
+        unit: None,
+        needed: For::RealServers,
+        why: "something for it to share",
     },
     Package {
         name: "slapd",

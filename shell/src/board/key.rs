@@ -76,11 +76,28 @@ pub fn place(name: &Path) -> Result<PathBuf, KeyError> {
     Ok(Path::new(&dir).join(name))
 }
 
+/// The bytes of the key called `name` in a configuration, for whoever only wants to know why not.
+///
+/// # Errors
+/// Why there is none, behind its place.
+pub fn of_name(name: &Path) -> Result<[u8; 32], String> {
+    let said = |error: KeyError| format!("{} {error}", name.display());
+    read_secret(&place(name).map_err(said)?).map_err(said)
+}
+
 /// Reads the key in the file at `path`. The open file is judged, not the name.
 ///
 /// # Errors
 /// [`KeyError`].
 pub fn read(path: &Path) -> Result<Key, KeyError> {
+    read_secret(path).map(|secret| Key::of_secret(&secret))
+}
+
+/// The same, as the bytes of the file: for keys that are shared with others than the board.
+///
+/// # Errors
+/// [`KeyError`].
+pub fn read_secret(path: &Path) -> Result<[u8; 32], KeyError> {
     // A pipe of that name would make `open` wait for its other end.
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let file = File::options().read(true).custom_flags(flags).open(path)?;
@@ -98,7 +115,7 @@ pub fn read(path: &Path) -> Result<Key, KeyError> {
     }
     let mut text = Vec::new();
     file.take(MOST + 1).read_to_end(&mut text)?;
-    secret(&text).map(|secret| Key::of_secret(&secret)).ok_or(KeyError::Form)
+    secret(&text).ok_or(KeyError::Form)
 }
 
 fn secret(text: &[u8]) -> Option<[u8; 32]> {

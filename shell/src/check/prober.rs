@@ -150,6 +150,7 @@ impl Prober {
         match &target.host {
             Host::Address(ip) => self.connect(turn, plan, key, SocketAddr::new(*ip, target.port)),
             Host::Name(name) => self.look_up(turn, plan, key, name),
+            Host::Socket(path) => self.connect_here(turn, plan, key, path),
         }
     }
 

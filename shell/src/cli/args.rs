@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    act, board, check, completions, debug, events, explain, giveover, help, history, hold, monitor,
-    notify, preset, probe, reload, replay, run, simulate, status, wait,
+    act, agent, board, check, completions, debug, events, explain, giveover, help, history, hold,
+    monitor, notify, preset, probe, reload, replay, run, simulate, status, wait,
 };
 
 /// `giveover`
@@ -90,6 +90,7 @@ pub(super) enum Verb {
     Giveover(giveover::Giveover),
     Monitor(monitor::Monitor),
     Notify(notify::Notify),
+    Agent(agent::Agent),
     Board(board::Board),
     Reload(reload::Reload),
     #[command(hide = true)]

@@ -1,17 +1,27 @@
 //! Where verbs meet the engines that live in other rooms.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
+
+use giveover_core::failure::Phase;
 
 use super::check::{CheckOptions, Checked};
 use super::exit::{Exit, Stop};
 use super::probe::ProbeRequest;
 use super::run::RunOptions;
 use crate::board;
-use crate::check::{once, secret};
+use crate::check::agent::beat::Key;
+use crate::check::agent::ears::At;
+use crate::check::agent::once as agent;
+use crate::check::once::{self, Once};
+use crate::check::outcome::Outcome;
+use crate::check::{TraceStep, secret, state};
 use crate::clock::Clock;
-use crate::config::plan::CheckPlan;
+use crate::config::agent::AgentPlan;
+use crate::config::plan::{CheckPlan, Kind};
 use crate::config::scenario::{self, Form};
+use crate::config::state::StatePlan;
 use crate::config::world::World;
 use crate::config::{self, Level, here};
 use crate::report::check;
@@ -20,7 +30,7 @@ use crate::report::probe::{ProbeDoc, StepDoc};
 use crate::sim::replay;
 use crate::sim::timeline::Timeline;
 use crate::sim::world::Options;
-use crate::{daemon, sim};
+use crate::{daemon, service, sim};
 
 /// `run`, started with `words`: returns one of its exit statuses.
 pub(super) fn run(options: RunOptions, words: &[OsString]) -> Exit {
@@ -60,7 +70,9 @@ pub(super) fn check(options: &CheckOptions) -> Checked {
                 let pings = here::look_at_pings(&loaded, crate::check::may_ping);
                 let why_not = |name: &str| secret::read(name).err().map(secret::NoSecret::words);
                 let secrets = here::look_at_secrets(&loaded, why_not);
-                loaded.warnings.with(&seen).with(&board).with(&pings).with(&secrets)
+                let keys = here::look_at_keys(&loaded, |name| board::key::of_name(name).err());
+                let machine = [&seen, &board, &pings, &secrets, &keys];
+                machine.into_iter().fold(loaded.warnings.clone(), |found, more| found.with(more))
             } else {
                 loaded.warnings.clone()
             };
@@ -95,7 +107,13 @@ pub(super) fn internal(arguments: &[OsString]) -> Result<Exit, Stop> {
 pub(super) fn probe_once(request: &ProbeRequest) -> Result<ProbeDoc, Stop> {
     let check = check_of(request)?;
     let clock = Clock::new(0);
-    let found = once::probe_once(&check, 0, 0, || clock.now());
+    let found = match &check.kind {
+        Kind::Command(command) => once::run_once(&check, command, 0, || clock.now()),
+        Kind::State(plan) => Ok(look_once(&check, plan, &clock)),
+        Kind::Agent(plan) => hear_once(&check, plan, &clock),
+        Kind::Process => return Err(Stop::usage("a process is a service's; or give its `name`")),
+        _ => once::probe_once(&check, 0, 0, || clock.now()),
+    };
     let found = found.map_err(|error| Stop::Said(Exit::UNMEASURED, error.to_string()))?;
     let once::Ended::Answered { result, shown } = found.end else {
         return Err(Stop::usage("an xfnts probe is more than a URL: give it a service"));
@@ -113,13 +131,53 @@ pub(super) fn probe_once(request: &ProbeRequest) -> Result<ProbeDoc, Stop> {
     })
 }
 
+/// `probe systemd://UNIT`
+fn look_once(check: &CheckPlan, plan: &StatePlan, clock: &Clock) -> Once {
+    let began = clock.now();
+    let found = service::look_once(&plan.unit, || clock.now());
+    let elapsed_ms = u32::try_from(clock.now().since(began)).unwrap_or(u32::MAX);
+    let text = match &found {
+        Ok(unit) => unit.words.clone(),
+        Err(words) => words.clone(),
+    };
+    let state = found.as_ref().ok().map(|unit| (unit.loaded, unit.active.as_str()));
+    let outcome = state::judge(plan, state);
+    let step = TraceStep { phase: Phase::Answer, text, took_ms: u64::from(elapsed_ms) };
+    Once { steps: vec![step], end: answered(outcome, check), elapsed_ms }
+}
+
+/// `probe agent://ADDRESS:PORT/NAME`: waits for a heartbeat.
+fn hear_once(check: &CheckPlan, plan: &AgentPlan, clock: &Clock) -> io::Result<Once> {
+    let at = At::of(plan, check).ok_or_else(|| io::Error::other("it has no address"))?;
+    let key = match plan.key.as_deref() {
+        None => None,
+        Some(name) => {
+            let secret = board::key::of_name(name).map_err(io::Error::other)?;
+            Some(Key::new(&secret))
+        }
+    };
+    let began = clock.now();
+    let wall = |at| clock.wall_ms(at);
+    let heard = agent::hear_once(plan, &at, key.as_ref(), check.timeout, || clock.now(), wall)?;
+    let (outcome, steps) = heard;
+    let elapsed_ms = u32::try_from(clock.now().since(began)).unwrap_or(u32::MAX);
+    Ok(Once { steps, end: answered(outcome, check), elapsed_ms })
+}
+
+fn answered(outcome: Outcome, check: &CheckPlan) -> once::Ended {
+    once::Ended::Answered { result: outcome.weigh(0, &check.weights), shown: outcome.shown() }
+}
+
 /// The check that a URL stands for, read by the same rules as a configuration's.
 fn check_of(request: &ProbeRequest) -> Result<CheckPlan, Stop> {
     let url = toml::Value::String(request.url.clone());
     let ms = request.timeout_ms;
-    let text = format!(
+    let mut text = format!(
         "[policy.default]\nprobe_timeout = \"{ms}ms\"\n[service.probe]\ncheck.probe.url = {url}\n"
     );
+    for set in &request.set {
+        text += &format!("check.probe.{}\n", set.trim());
+    }
     let loaded = config::load_str("URL", &text).map_err(|errors| {
         let first = errors.findings().first();
         Stop::usage(first.map_or_else(String::new, said))

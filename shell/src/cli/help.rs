@@ -35,6 +35,7 @@ over when the budget is spent. It remembers why, and can be asked.
   monitor stop|start SERVICE…  end or begin monitoring while it runs on
   notify SERVICE WHAT          report that it died, failed or is well
   reload [--dry-run]           read the configuration again
+  agent TO --name NAME         send heartbeats, load and work units to a monitor
   board status|test|pair|…     the board that resets this host
 
   help VERB|KIND|EVENT|WARNING what it means; `help exit` for exit statuses

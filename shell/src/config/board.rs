@@ -13,7 +13,6 @@ use super::schema;
 use super::source::Place;
 use super::tree::{Entry, Node, Table};
 use super::values;
-use super::words;
 
 /// The longest wait before a boot is confirmed.
 const MOST_CONFIRM: Span = Span::from_secs(3600);

@@ -22,17 +22,6 @@ pub(super) fn take_tables(root: &mut Table, out: &mut Findings) {
     }
 }
 
-/// What to do without the kind of check called `word`, if it is one of a later version.
-pub(super) fn kind(word: &str) -> Option<&'static str> {
-    let (_, remedy) = KINDS.iter().find(|(words, _)| words.contains(&word))?;
-    Some(remedy)
-}
-
-const KINDS: [(&[&str], &str); 2] = [
-    (&["agent", "remote"], "a command can ask it"),
-    (&["nfs-daemons", "nfs-shares", "systemd", "log"], "a command can look at it"),
-];
-
 /// Destinations of later versions, and what to do without.
 pub(super) fn destination(word: &str) -> Option<&'static str> {
     match word {

@@ -16,11 +16,13 @@ use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 use serde::{Deserialize, Serialize};
 
+use super::agent::AgentPlan;
 use super::database::DatabasePlan;
 use super::few::Few;
 use super::instance::Instance;
-use super::look::Asks;
-
+use super::look::Looks;
+use super::remote::RemotePlan;
+use super::state::StatePlan;
 use super::talk::Talk;
 use super::tls::{HelloPlan, TlsPlan};
 
@@ -350,6 +352,8 @@ pub enum Host {
     Address(IpAddr),
     /// A name, resolved off the loop.
     Name(Box<str>),
+    /// A UNIX socket of this host, by its path; it has no port.
+    Socket(Box<str>),
 }
 
 impl std::fmt::Display for Host {
@@ -357,6 +361,7 @@ impl std::fmt::Display for Host {
         match self {
             Self::Address(address) => address.fmt(f),
             Self::Name(name) => f.write_str(name),
+            Self::Socket(path) => f.write_str(path),
         }
     }
 }
@@ -391,6 +396,12 @@ pub enum Kind {
     Hello(Box<HelloPlan>),
     /// A monitor of a database, which keeps its connection.
     Database(Box<DatabasePlan>),
+    /// Heartbeats that an agent sends by itself.
+    Agent(Box<AgentPlan>),
+    /// Another daemon's view of one of its services.
+    Remote(Box<RemotePlan>),
+    /// What systemd says of a unit.
+    State(Box<StatePlan>),
 }
 
 impl Kind {
@@ -401,17 +412,16 @@ impl Kind {
             Self::Tcp { .. } => "tcp",
             Self::Http(plan) if plan.by_document => "apache",
             Self::Http(_) => "http",
-            Self::Command(plan) => match plan.asks {
-                Asks::Program => "command",
-                Asks::Path => "path",
-                Asks::Listener => "listener",
-            },
+            Self::Command(plan) => plan.looks.word(),
             Self::Process => "process",
             Self::Xfnts { .. } => "xfnts",
             Self::Talk(talk) => talk.word(),
             Self::Tls(plan) => plan.word(),
             Self::Hello(_) => "tls",
             Self::Database(plan) => plan.word(),
+            Self::Agent(_) => "agent",
+            Self::Remote(_) => "remote",
+            Self::State(_) => "systemd",
         }
     }
 
@@ -428,7 +438,7 @@ impl Kind {
 /// What an `http` check sends and expects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpPlan {
-    /// As the source documents' web monitors ask and report: HTTP/1.0, in their words.
+    /// As the source documents' web monitors ask and report: HEAD by HTTP/1.0, in their words.
     pub by_document: bool,
     /// `GET` or `HEAD`.
     pub method: Method,
@@ -456,8 +466,8 @@ pub enum Method {
 /// What a `command` check runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
-    /// What it asks.
-    pub asks: Asks,
+    /// What it is ourselves that looks at, if it is.
+    pub looks: Looks,
     /// Program and arguments; no shell.
     pub argv: Vec<String>,
     /// What its exit status means.

@@ -4,7 +4,7 @@
 //! them, so that the two cannot differ. A table is always flat: no key changes which others may
 //! stand beside it, except that each kind of check has its own.
 
-use super::{database, talk, tls, words};
+use super::{agent, database, remote, state, talk, tls, words};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub struct TableOf {
 }
 
 /// Every table of this version.
-pub const TABLES: [TableOf; 20] = [
+pub const TABLES: [TableOf; 24] = [
     TableOf { name: "", about: "The file itself.", keys: ROOT },
     TableOf { name: "[host]", about: "The host as a whole.", keys: HOST },
     TableOf { name: "host.actions", about: "The host's budget.", keys: ACTIONS },
@@ -78,7 +78,8 @@ pub const TABLES: [TableOf; 20] = [
     TableOf {
         name: "check.NAME, kind apache",
         about: "A web server as Sun Cluster's monitors ask it: a HEAD request by HTTP/1.0, to \
-                which any reply is healthy; every address on every port.",
+                which any reply is healthy; every address on every port. `uris` are asked for \
+                besides.",
         keys: APACHE,
     },
     TableOf {
@@ -98,14 +99,44 @@ pub const TABLES: [TableOf; 20] = [
     },
     TableOf {
         name: "check.NAME, kind process",
-        about: "The service's process is there. Its end is noticed at once besides.",
+        about: "The service's process is there; its end is noticed at once besides. With `name` any \
+                process of that name, looked for in each cycle.",
         keys: PROCESS,
+    },
+    TableOf {
+        name: "check.NAME, kind agent",
+        about: "Nothing is asked: an agent sends heartbeats by itself (`giveover agent`), heard at \
+                this address of ours (port 9708). Silence of (interval + 10s) × count weighs what \
+                `connect` does. A work unit that failed is told at once and weighs what `answer` \
+                does, 100. What is not signed rightly, or was heard before, changes nothing.",
+        keys: agent::KEYS,
+    },
+    TableOf {
+        name: "check.NAME, kind log",
+        about: "A line that was added to a log since the last look matches. The first look begins \
+                at its end; the place is kept, across restarts of the monitor and rotation too.",
+        keys: LOG,
+    },
+    TableOf {
+        name: "check.NAME, kind remote",
+        about: "Another daemon's view of one of its services, asked over its control interface. A \
+                status that is not expected weighs what `answer` does, 100; a service that is not \
+                known there, or not yet, cannot be measured. `remote://HOST:PORT/SERVICE` is the \
+                short form.",
+        keys: remote::KEYS,
+    },
+    TableOf {
+        name: "check.NAME, kind systemd",
+        about: "The state of a unit that systemd runs. One that is not expected weighs what \
+                `answer` does, 100; what systemd does not know or say cannot be measured.",
+        keys: state::KEYS,
     },
     TableOf { name: "check.NAME, kind command", about: "A program's exit status.", keys: COMMAND },
     TableOf {
         name: "check.NAME, kind path",
         about: "A path answers a stat, made by a child that is killed when its time is up: a dead \
-                mount is a failure and hangs nothing.",
+                mount is a failure and hangs nothing. With `list` every path that a file of \
+                exports names does.",
         keys: PATH,
     },
     TableOf {
@@ -373,8 +404,16 @@ pub(super) const HTTP: &[Key] = &[
 ];
 
 /// Keys of `apache` checks.
-pub(super) const APACHE: &[Key] =
-    &[key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for")];
+pub(super) const APACHE: &[Key] = &[
+    key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for"),
+    key(
+        "uris",
+        "list of texts that begin with /",
+        "[]",
+        "asked for besides, each by a check of its own, NAME-1 and on: GET by HTTP/1.1, to which any \
+         status but 500 is healthy",
+    ),
+];
 
 const CONFIG_FILE: Key = key(
     "config_file",
@@ -410,6 +449,21 @@ pub(super) const PATH: &[Key] = &[
     key("path", "absolute path", "the URL's", "which; as in path:///srv/data"),
     key("age", "duration", "any", "it was changed at most so long ago"),
     key("free", "share, 1% to 100%", "any", "at least so much of its file system is free"),
+    key(
+        "list",
+        "absolute path",
+        "",
+        "a file as /etc/exports or dfstab, read anew each time: all its paths must answer",
+    ),
+];
+
+/// Keys of `log` checks.
+pub(super) const LOG: &[Key] = &[
+    key("path", "absolute path", "the URL's", "which; as in log:///var/log/app.log"),
+    key("pattern", "pattern, or several", "", "regular expressions; a line with one is a failure"),
+    key("ignore", "pattern, or several", "", "lines that are none all the same"),
+    key("line", "size, 64B to 1MiB", "\"4KiB\"", "what is looked at of a longer line"),
+    key("cap", "size, 4KiB to 64MiB", "\"1MiB\"", "read at once; what is left, the next time"),
 ];
 
 /// Keys of `xfnts` checks.
@@ -417,7 +471,12 @@ pub(super) const XFNTS: &[Key] =
     &[key("fsinfo", "absolute path", "\"/usr/bin/fsinfo\"", "the program that asks the server")];
 
 /// Keys of `process` checks.
-pub(super) const PROCESS: &[Key] = &[];
+pub(super) const PROCESS: &[Key] = &[key(
+    "name",
+    "name of a program",
+    "the service's own process",
+    "any process of it, as in \"rpc.mountd\"; threads of the kernel too",
+)];
 
 /// The keys of `kind`.
 pub(super) fn of_kind(kind: &str) -> &'static [Key] {
@@ -427,10 +486,15 @@ pub(super) fn of_kind(kind: &str) -> &'static [Key] {
         "apache" => APACHE,
         "iplanet" => IPLANET,
         "directory" => DIRECTORY,
+        "agent" => agent::KEYS,
         "command" => COMMAND,
+        "log" => LOG,
         "path" => PATH,
+        "process" => PROCESS,
+        "remote" => remote::KEYS,
+        "systemd" => state::KEYS,
         "xfnts" => XFNTS,
-        _ => database::of_kind(kind).or_else(|| talk::of_kind(kind)).unwrap_or(PROCESS),
+        _ => database::of_kind(kind).or_else(|| talk::of_kind(kind)).unwrap_or(&[]),
     }
 }
 
@@ -445,42 +509,11 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 35] = [
-    "tcp",
-    "http",
-    "apache",
-    "command",
-    "path",
-    "process",
-    "xfnts",
-    "smtp",
-    "pop3",
-    "imap",
-    "ftp",
-    "nntp",
-    "telnet",
-    "ldap",
-    "redis",
-    "mqtt",
-    "postgres",
-    "dns",
-    "rpc",
-    "udp",
-    "ping",
-    "https",
-    "ftps",
-    "smtps",
-    "pop3s",
-    "imaps",
-    "nntps",
-    "telnets",
-    "ldaps",
-    "iiops",
-    "tls",
-    "oracle",
-    "listener",
-    "iplanet",
-    "directory",
+pub const KINDS: [&str; 39] = [
+    "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
+    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "rpc", "udp", "ping", "https",
+    "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls", "oracle",
+    "listener", "iplanet", "directory", "agent", "log", "remote", "systemd",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.

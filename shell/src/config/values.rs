@@ -60,6 +60,17 @@ pub(super) fn secret_file<'t>(key: &str, node: &'t Node, out: &mut Findings) -> 
     None
 }
 
+/// A name, as services and checks have.
+pub(super) fn name<'t>(key: &str, node: &'t Node, out: &mut Findings) -> Option<&'t str> {
+    let name = text(key, node, out)?;
+    if !words::is_name(name) {
+        let finding = out.error(node.place, format!("{key}: `{name}` is no name"));
+        finding.label("names are 1 to 64 of A-Z a-z 0-9 _ - . @ :");
+        return None;
+    }
+    Some(name)
+}
+
 /// `true` or `false`.
 pub(super) fn boolean(key: &str, node: &Node, out: &mut Findings) -> Option<bool> {
     match node.value {

@@ -3,6 +3,7 @@
 //! Every turn waits for what is due or ready, hands readiness to whom it belongs, then what is
 //! due, then takes the answers and feeds them. Nothing in a turn waits for anything.
 
+mod agents;
 pub(crate) mod board;
 mod carry;
 mod control;
@@ -15,6 +16,7 @@ mod handover;
 mod host;
 mod http;
 mod instance;
+mod looks;
 mod once;
 mod operator;
 pub mod prepare;
@@ -51,7 +53,7 @@ use self::sdnotify::Supervisor;
 use self::watch::Watch;
 use crate::check::command::{Command, Commands};
 use crate::check::database::Databases;
-use crate::check::{Answer, Handover, Prober};
+use crate::check::{Answer, Handover, ProbeId, Prober};
 use crate::clock::Clock;
 use crate::config::plan::Plan;
 use crate::journal::Journal;
@@ -135,6 +137,13 @@ pub struct Daemon {
     pending: Vec<Pending>,
     once: Vec<Once>,
     once_made: u32,
+    /// Checks that hear heartbeats.
+    agents: agents::Agents,
+    /// Looks at units of systemd under way, and when each began.
+    looks: HashMap<u64, (ProbeId, Instant)>,
+    looks_made: u64,
+    /// What looks at this host saw last, by service and check.
+    seen: HashMap<(u32, u8), String>,
     /// Restarts of earlier runs with their causes, until their services are known.
     restarts_read: Vec<(String, Instant, String)>,
     /// The status last told of each service, and when, until their services are known.
@@ -244,6 +253,7 @@ impl Daemon {
             Room::Method => self.service_ready(ready),
             Room::Notify => self.notify_ready(),
             Room::Board => self.board_ready(ready),
+            Room::Agent => self.agents_ready(ready.token),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }
@@ -267,6 +277,7 @@ impl Daemon {
             Room::Method => self.service_due(token),
             Room::Notify => {}
             Room::Board => self.board_due(),
+            Room::Agent => self.agents_ready(token),
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),
@@ -295,9 +306,11 @@ impl Daemon {
             let mut answers = std::mem::take(&mut self.answers);
             answers.extend(self.prober.answers());
             while let Some(told) = self.commands.answer() {
+                self.tell_seen(&told);
                 answers.push(told.answer);
             }
             self.take_from_databases();
+            self.take_looks(&mut answers);
             let handovers: Vec<Handover> = self.prober.handovers().collect();
             for handover in handovers {
                 self.begin_fsinfo(handover);
@@ -325,6 +338,8 @@ impl Daemon {
             void += databases.in_flight();
             databases.void_all(&mut self.reactor, now);
         }
+        self.void_looks();
+        self.agents_slept(slept_ms);
         self.tell_slept(slept_ms, void);
         self.take_answers();
     }

@@ -132,11 +132,13 @@ impl Daemon {
         let mut plan = shared(plan);
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);
+        self.void_looks();
         self.programs.clear();
         if let Some(databases) = &mut self.databases {
             databases.void_all(&mut self.reactor, now);
             databases.keep(&mut self.reactor, &plan);
         }
+        self.seen.clear();
         self.take_answers();
         self.restore_instances();
         self.rounds.clear(); // by places that are not theirs any more
@@ -174,6 +176,7 @@ impl Daemon {
             self.journal.forget(now, gone.machine);
         }
         self.add_services();
+        self.begin_agents();
         for service in fresh {
             if service < self.shown() {
                 self.bring_up(service);

@@ -152,6 +152,10 @@ impl Daemon {
             pending: Vec::new(),
             once: Vec::new(),
             once_made: 0,
+            agents: super::agents::Agents::default(),
+            looks: HashMap::new(),
+            looks_made: 0,
+            seen: HashMap::new(),
             restarts_read: Vec::new(),
             statuses_read: HashMap::new(),
             ending: false,
@@ -251,6 +255,7 @@ impl Daemon {
         if self.board.is_none() {
             self.begin_board();
         }
+        self.begin_agents();
         for service in self.start_order() {
             self.bring_up(service);
         }
@@ -315,6 +320,7 @@ impl Daemon {
     fn finish(mut self, ended: std::io::Result<()>) -> u8 {
         self.supervisor.stopping();
         self.control.close();
+        self.end_agents();
         let now = self.now;
         self.commands.void(&mut self.reactor, now);
         self.errands.end_all(&mut self.reactor, now);

@@ -17,7 +17,7 @@ use crate::config::instance::Form;
 use crate::config::plan::{GoesTo, Kind, Run};
 use crate::journal::{Health, Note};
 use crate::message::{self, cause, host, legacy, words};
-use crate::report::found::{asked, brief_words, cause_words, shown_words};
+use crate::report::found::{asked, brief_words, cause_words, result_words, shown_words};
 use crate::report::model::EventDoc;
 
 impl Daemon {
@@ -446,9 +446,8 @@ impl Daemon {
     }
 
     fn tell_unmeasured(&mut self, service: usize, place: u8, result: ProbeResult) {
-        let ProbeResult::CannotMeasure(cause) = result else { return };
         let check = &self.plan.services[service].checks[usize::from(place)];
-        let why = cause::seen(cause, asked(check, ""));
+        let why = result_words(check, Some(result), 0);
         let text = words::unmeasured(&check.name, &why, None);
         self.say(service, message::Event::Unmeasured, text);
     }

@@ -189,6 +189,17 @@ catalogue! {
     MonitorBegun "monitor_begun" Notice 0x696426b2ea3d4636947ecf3a2ee502fb;
     /// `giveover notify` said something about the service.
     Reported "reported" Info 0x6eef2f8a57b24092a993a0af376f4c6a;
+    /// A work unit that an agent reports has failed: a complete failure at once, unless the check says
+    /// otherwise.
+    UnitFailed "unit_failed" Warning 0x5f0c1e6a92d84b7e9b3d1a7c40e86f25;
+    /// That work unit is well again.
+    UnitWell "unit_well" Notice 0xa3d7f1429c5e4e08b6f2903d58c17ae4;
+    /// A heartbeat came that is not signed with our key, repeats an old one, or tells a time too far
+    /// from ours. It changes nothing. Compare keys and clocks; else somebody plays with it.
+    BeatRefused "beat_refused" Warning 0xc82b6e05d31f4a9786e4f0b92d7c5a13;
+    /// What a `log`, `path` or `process` check saw, in its own words: the line that matches, the
+    /// path that does not answer.
+    Seen "seen" Warning 0x17e94d3b8ac2450f92d6c1fe70b3a586;
     /// A probe was healthy.
     Healthy "healthy" Debug 0x24e72d8b1eca48b78c1fd74b7f41a647 debug High;
     /// Many services fail at once and no trusted server answers: the fault is probably this host's

@@ -28,10 +28,12 @@ pub enum Room {
     Board,
     /// Kept connections to databases.
     Database,
+    /// Heartbeats of agents.
+    Agent,
 }
 
 impl Room {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Daemon,
         Self::Control,
         Self::Monitor,
@@ -44,6 +46,7 @@ impl Room {
         Self::Errand,
         Self::Board,
         Self::Database,
+        Self::Agent,
     ];
 }
 

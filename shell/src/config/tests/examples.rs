@@ -4,8 +4,8 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-const EXAMPLES: [&str; 7] =
-    ["nginx", "redis", "two-services", "xfnts", "command", "board", "postgres"];
+const EXAMPLES: [&str; 8] =
+    ["nginx", "redis", "two-services", "xfnts", "command", "board", "nfs", "postgres"];
 
 fn path_of(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(format!("{name}.toml"))

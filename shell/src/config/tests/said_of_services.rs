@@ -334,7 +334,7 @@ giveover.toml:3:10: error: preset: none is called `xfnt`
     |          ^^^^^^ did you mean `xfnts`?
 giveover.toml:6:10: error: preset: none is called `../etc/passwd`
   6 | preset = "../etc/passwd"
-    |          ^^^^^^^^^^^^^^^ there are apache, bind, directory, dovecot, haproxy, inn2, iplanet, listener, mosquitto, named, nginx, oracle, postfix, postgres, redis, slapd, vsftpd and xfnts
+    |          ^^^^^^^^^^^^^^^ there are apache, bind, directory, dovecot, haproxy, inn2, iplanet, listener, mosquitto, named, nfs-daemons, nfs-mountd, nfs-nfsd, nfs-rpcbind, nfs-shares, nfs-statd, nginx, oracle, postfix, postgres, redis, slapd, vsftpd and xfnts
 giveover.toml:9:10: error: preset: a text in quotes is wanted, this is a number
   9 | preset = 3
     |          ^
