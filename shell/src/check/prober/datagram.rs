@@ -36,14 +36,16 @@ const TRIES: u32 = 3;
 /// What was asked by datagram.
 pub(super) struct Asking {
     /// The number of the query, and what else a ping is known by.
-    echo: Echo,
-    family: Family,
+    pub(super) echo: Echo,
+    pub(super) family: Family,
     /// Something came, but no answer to it.
     strange: bool,
     /// rpcbind is asked for the port of a program first, if it is.
     looks_up: bool,
     /// The address that is asked now.
-    address: Option<IpAddr>,
+    pub(super) address: Option<IpAddr>,
+    /// A ping, by the socket that all share.
+    pub(super) shares: bool,
     /// The addresses that are left to ask, the next one first.
     others: Others,
 }
@@ -85,13 +87,15 @@ impl Prober {
         let echo = Echo { id: self.draw(), token: self.draw_long(), sent: 0 };
         let Some(probe) = self.probe_mut(key) else { return };
         let looks_up = looks_up(plan, probe.id.target);
-        let (family, strange, address) = (Family::V4, false, None);
-        probe.stage = Stage::Asking(Asking { echo, family, strange, looks_up, address, others });
+        let (family, address) = (Family::V4, None);
+        let (strange, shares) = (false, false);
+        probe.stage =
+            Stage::Asking(Asking { echo, family, strange, looks_up, address, shares, others });
         self.ask_next(turn, plan, key, Outcome::failed(Phase::Resolve, Errno::NOENT));
     }
 
     /// Asks the next address there is; if none is left, `otherwise` is how it ended.
-    fn ask_next(
+    pub(super) fn ask_next(
         &mut self,
         turn: &mut Turn<'_>,
         plan: &CheckPlan,
@@ -109,14 +113,22 @@ impl Prober {
                 return self.finish(turn, key, otherwise, Close::Orderly);
             };
             let is_ping = matches!(by_datagram(&plan.kind), Some(Talk::Ping));
-            let opened = match is_ping {
-                true => Socket::echo(address),
-                false => {
+            let shared = if is_ping { self.share_ping(turn, key, address) } else { Ok(false) };
+            let opened = match (shared, is_ping) {
+                (Ok(true), _) => {
+                    self.note(turn, Phase::Connect, || address.to_string());
+                    return self.send_ping(turn, plan, key);
+                }
+                (Err(errno), _) => Err(errno),
+                (Ok(false), true) => Socket::echo(address),
+                (Ok(false), false) => {
                     Socket::datagram(SocketAddr::new(address, port)).map(|socket| (socket, None))
                 }
             };
             match opened {
                 Ok((socket, id)) => {
+                    let Some(probe) = self.probe_mut(key) else { return };
+                    let Stage::Asking(asking) = &mut probe.stage else { return };
                     asking.echo.sent = 0;
                     asking.family = Family::of(address);
                     asking.address = Some(address);
@@ -244,6 +256,9 @@ impl Prober {
         let Self { slots, buffer, .. } = self;
         let Some(Slot::Probe(probe)) = slots.get_mut(key) else { return };
         let Stage::Asking(asking) = &probe.stage else { return };
+        if asking.shares {
+            return self.silent_ping(turn, plan, key);
+        }
         if turn.now < silent_until(plan, talk, probe.started, probe.deadline) {
             return match talk.needs_no_answer() || asking.others.is_empty() {
                 true => self.send_datagram(turn, plan, key),
@@ -265,6 +280,38 @@ impl Prober {
             _ => asking.unanswered(),
         };
         self.finish(turn, key, outcome, Close::Orderly);
+    }
+
+    /// The same of a ping by the shared socket.
+    fn silent_ping(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
+        let Some(probe) = self.probe_mut(key) else { return };
+        let deadline = probe.deadline;
+        let Stage::Asking(asking) = &probe.stage else { return };
+        let (family, id, last) = (asking.family, asking.echo.id, asking.others.is_empty());
+        if turn.now < deadline {
+            return match last {
+                true => self.send_ping(turn, plan, key),
+                false => self.ask_next(turn, plan, key, Outcome::late(Phase::Silence)),
+            };
+        }
+        // A report may have come while we slept past the limit.
+        self.hear_reports(turn, family);
+        let Some(probe) = self.probe_mut(key) else { return };
+        if matches!(&probe.stage, Stage::Asking(asking) if asking.echo.id == id) {
+            self.finish(turn, key, Outcome::late(Phase::Silence), Close::Orderly);
+        }
+    }
+
+    /// When a ping is sent once more, or its time is up.
+    pub(super) fn next_ping(
+        &mut self,
+        turn: &Turn<'_>,
+        plan: &CheckPlan,
+        key: Key,
+    ) -> Option<Instant> {
+        let talk = talk_of(&plan.kind)?;
+        let deadline = self.probe_mut(key)?.deadline;
+        Some(turn.now.after(apart(plan, talk)).min(deadline))
     }
 
     fn send_datagram(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
