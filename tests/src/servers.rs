@@ -70,6 +70,23 @@ pub fn apache() -> impl FnOnce(&Path, u16) -> Command {
     }
 }
 
+/// HAProxy with the entrance that its preset asks.
+pub fn haproxy() -> impl FnOnce(&Path, u16) -> Command {
+    |dir, port| {
+        let file = dir.join("haproxy.cfg");
+        write(
+            &file,
+            &format!(
+                "defaults\n mode http\n timeout connect 5s\n timeout client 5s\n timeout server 5s\n\
+                 frontend health\n bind 127.0.0.1:{port}\n monitor-uri /health\n"
+            ),
+        );
+        let mut command = Command::new("/usr/sbin/haproxy");
+        command.arg("-db").arg("-f").arg(file);
+        command
+    }
+}
+
 /// nginx that answers 200; what it was asked is in `access.log`.
 pub fn nginx() -> impl FnOnce(&Path, u16) -> Command {
     |dir, port| {

@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 34] = [
+const PACKAGES: [Package; 35] = [
     Package {
         name: "openssl",
         brings: "openssl",
@@ -81,7 +81,7 @@ const PACKAGES: [Package; 34] = [
         brings: "/var/lib/postgresql",
         unit: Some("postgresql.service"),
         needed: For::RealServers,
-        why: "a real database for `postgres` checks",
+        why: "a real database for `postgres` checks and monitors",
     },
     Package {
         name: "apache2",
@@ -223,6 +223,13 @@ const PACKAGES: [Package; 34] = [
         unit: None,
         needed: For::RealServers,
         why: "the boards that can be had without soldering",
+    },
+    Package {
+        name: "haproxy",
+        brings: "haproxy",
+        unit: Some("haproxy.service"),
+        needed: For::RealServers,
+        why: "the balancer of the preset of that name",
     },
     Package {
         name: "haproxy",

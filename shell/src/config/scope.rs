@@ -69,13 +69,11 @@ impl CheckPlan {
                 (Phase::Read, weights.read),
                 (Phase::Answer, weights.answer),
             ]),
-            // The second time-out and a row that restarts are complete failures.
+            // Rows of errors, and the second time-out, can make a complete failure besides.
             Kind::Database(_) => emits.extend([
                 (Phase::Connect, weights.connect),
-                (Phase::Send, weights.send),
                 (Phase::Read, weights.read),
                 (Phase::Answer, weights.answer),
-                (Phase::Read, Weight::COMPLETE),
             ]),
             Kind::Xfnts { .. } => emits.extend([
                 (Phase::Connect, weights.connect),
