@@ -11,6 +11,7 @@ pub mod demo;
 mod events;
 mod feed;
 mod handover;
+mod hooks;
 mod host;
 mod http;
 mod once;
@@ -27,6 +28,8 @@ mod start;
 mod status;
 mod tell;
 mod watch;
+mod web;
+pub mod webhook;
 mod work;
 
 use std::collections::HashMap;
@@ -69,6 +72,7 @@ const DAEMON_END: u32 = 4;
 const DAEMON_WATCHDOG: u32 = 5;
 const DAEMON_BOARD: u32 = 6;
 const DAEMON_ORPHANS: u32 = 7;
+const DAEMON_NOTICES: u32 = 8;
 
 /// A wait as long as this is worth writing what could have waited.
 const IDLE_MS: u64 = 900;
@@ -102,6 +106,9 @@ pub struct Daemon {
     control: Control,
     /// The board, if there is one.
     board: Option<Box<board::Board>>,
+    /// Where people and programs look, if anywhere.
+    web: Option<Box<web::Web>>,
+    hooks: hooks::Hooks,
     /// The socket reports come in on; without it everything else goes on.
     notify: Option<Notify>,
     signals: Signals,
@@ -226,6 +233,8 @@ impl Daemon {
             Room::Method => self.service_ready(ready),
             Room::Notify => self.notify_ready(),
             Room::Board => self.board_ready(ready),
+            Room::Web => self.web_ready(ready),
+            Room::Hook => self.hook_ready(ready),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }
@@ -244,6 +253,8 @@ impl Daemon {
             Room::Method => self.service_due(token),
             Room::Notify => {}
             Room::Board => self.board_due(),
+            Room::Web => self.web_due(token),
+            Room::Hook => self.hook_due(token),
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),
@@ -251,6 +262,7 @@ impl Daemon {
                 DAEMON_WATCHDOG => self.feed_supervisor(),
                 DAEMON_END => self.end_is_late(),
                 DAEMON_ORPHANS => self.reap_orphans(),
+                DAEMON_NOTICES => self.notices_due(),
                 _ => {}
             },
         }
