@@ -33,7 +33,14 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 35] = [
+const PACKAGES: [Package; 36] = [
+    Package {
+        name: "chromium",
+        brings: "chromium",
+        unit: None,
+        needed: For::RealServers,
+        why: "the dashboard and the pictures, in a real browser",
+    },
     Package {
         name: "openssl",
         brings: "openssl",

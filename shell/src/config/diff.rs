@@ -131,6 +131,8 @@ fn host(old: &Plan, new: &Plan) -> Vec<String> {
     list.note("giveover.command", old.giveover.command != new.giveover.command);
     list.spell("giveover.timeout", &written(old.giveover.timeout), &written(new.giveover.timeout));
     list.note("control.command", old.control != new.control);
+    list.note("watch.listen", old.watch != new.watch);
+    list.note("notify", old.notify != new.notify);
     match (&old.board, &new.board) {
         (None, Some(_)) => list.0.push("+board".to_owned()),
         (Some(_), None) => list.0.push("-board".to_owned()),

@@ -64,11 +64,13 @@ pub mod tls;
 mod tree;
 mod values;
 pub mod warning;
+mod watch;
 pub mod words;
 pub mod world;
 
 pub use self::report::many;
 pub use self::source::{Place, Source, Sources};
+pub use self::watch::EDGES;
 
 use self::files::Files;
 use self::plan::Plan;
@@ -123,6 +125,8 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let host = host::host(root.get("host"), limits.limits.probe_timeout, &mut out);
     let control = host::control(root.get("control"), &mut out);
     let board = board::board(root.get("board"), &mut out);
+    let watch = watch::watch(root.get("watch"), &mut out);
+    let notify = watch::notify(entries(&root, "notify", &mut out), &mut out);
     let ground = Ground {
         policies: &policies,
         limits: &limits,
@@ -145,7 +149,7 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let place = |key| root.find(&["board", key]).map(|entry| entry.node.place);
     let board_places = [place("port"), place("key")];
     let (services, places) = services.into_iter().unzip();
-    let plan = Plan { file, included, host, giveover, control, board, services };
+    let plan = Plan { file, included, host, giveover, control, board, watch, notify, services };
     Ok(Loaded {
         plan,
         warnings,

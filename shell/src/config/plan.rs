@@ -4,7 +4,7 @@
 //! So a service and a check are a name or targets of their own, and [`Terms`] or [`Question`]
 //! behind a pointer, which read as if they were its own; [`super::pack`] makes equal ones one.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,6 +41,10 @@ pub struct Plan {
     pub control: Vec<String>,
     /// The hardware that resets this host, if there is any.
     pub board: Option<Box<BoardPlan>>,
+    /// Where people and programs may look, if anywhere.
+    pub watch: Option<Listen>,
+    /// Who is told what happens.
+    pub notify: Vec<NotifyPlan>,
     /// The services in file order. A service's place here is its number everywhere.
     pub services: Vec<ServicePlan>,
 }
@@ -90,6 +94,49 @@ pub struct GiveoverPlan {
     pub command: Option<Vec<String>>,
     /// Limit of either.
     pub timeout: Span,
+}
+
+/// `[watch] listen`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Listen {
+    /// An address of this host itself.
+    Address(SocketAddr),
+    /// A socket in the file system.
+    Path(PathBuf),
+}
+
+/// `[notify.NAME]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotifyPlan {
+    /// Its name.
+    pub name: Box<str>,
+    /// How a notice is delivered.
+    pub way: Way,
+    /// Of what; all edges if empty.
+    pub on: Vec<Edge>,
+    /// While an incident lasts its notice is given again this often.
+    pub repeat: Option<Span>,
+}
+
+/// How a notice is delivered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Way {
+    /// A command.
+    Command(Vec<String>),
+    /// A POST request to this URL.
+    Webhook(Box<str>),
+}
+
+/// An edge, by its place in [`super::EDGES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edge(pub u8);
+
+impl Edge {
+    /// Its word in the catalogue of events.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        super::EDGES.get(usize::from(self.0)).copied().unwrap_or("?")
+    }
 }
 
 /// `[board]`.

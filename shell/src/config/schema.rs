@@ -40,7 +40,7 @@ pub struct TableOf {
 }
 
 /// Every table of this version.
-pub const TABLES: [TableOf; 24] = [
+pub const TABLES: [TableOf; 26] = [
     TableOf { name: "", about: "The file itself.", keys: ROOT },
     TableOf { name: "[host]", about: "The host as a whole.", keys: HOST },
     TableOf { name: "host.actions", about: "The host's budget.", keys: ACTIONS },
@@ -61,6 +61,17 @@ pub const TABLES: [TableOf; 24] = [
         name: "board.policy",
         about: "How many resets in which time the board makes before it gives this host over.",
         keys: BOARD_POLICY,
+    },
+    TableOf {
+        name: "[watch]",
+        about: "Metrics, status, events and a page, for reading only.",
+        keys: WATCH,
+    },
+    TableOf {
+        name: "[notify.NAME]",
+        about: "Who is told what happens. Of an incident once, again where it gets worse, and when \
+                it is over.",
+        keys: NOTIFY,
     },
     TableOf {
         name: "[policy.NAME]",
@@ -158,6 +169,8 @@ pub(super) const ROOT: &[Key] = &[
     key("giveover", "table", "", "how a service is handed over"),
     key("control", "table", "", "who may command"),
     key("board", "table", "", "the hardware that resets this host"),
+    key("watch", "table", "", "where people and programs may look"),
+    key("notify", "tables", "", "who is told what happens"),
     key("policy", "tables", "", "limits under names"),
     key("service", "tables", "", "what is watched"),
 ];
@@ -213,6 +226,22 @@ pub(super) const CONTROL: &[Key] = &[key(
     "[]",
     "who may command, besides root and the daemon's own user",
 )];
+
+/// `[watch]`.
+pub(super) const WATCH: &[Key] = &[key(
+    "listen",
+    "address of this host with a port, or absolute path",
+    "",
+    "/metrics, /status.json, /events and a page at /",
+)];
+
+/// `[notify.NAME]`.
+pub(super) const NOTIFY: &[Key] = &[
+    key("command", "command", "", "run for each notice; $SERVICE, $REASON and $NODE say which"),
+    key("webhook", "URL of http or https", "", "each notice is posted there, as JSON"),
+    key("on", "list of edges", "every edge", "which; `giveover help EDGE` explains each"),
+    key("repeat", "duration", "never", "while an incident lasts its notice is given again"),
+];
 
 /// `[board]`.
 pub(super) const BOARD: &[Key] = &[

@@ -13,6 +13,7 @@ pub mod demo;
 mod events;
 mod feed;
 mod handover;
+mod hooks;
 mod host;
 mod http;
 mod instance;
@@ -31,6 +32,8 @@ mod start;
 mod status;
 mod tell;
 mod watch;
+mod web;
+pub mod webhook;
 mod work;
 
 use std::collections::HashMap;
@@ -74,6 +77,7 @@ const DAEMON_END: u32 = 4;
 const DAEMON_WATCHDOG: u32 = 5;
 const DAEMON_BOARD: u32 = 6;
 const DAEMON_ORPHANS: u32 = 7;
+const DAEMON_NOTICES: u32 = 8;
 
 /// A wait as long as this is worth writing what could have waited.
 const IDLE_MS: u64 = 900;
@@ -107,6 +111,9 @@ pub struct Daemon {
     control: Control,
     /// The board, if there is one.
     board: Option<Box<board::Board>>,
+    /// Where people and programs look, if anywhere.
+    web: Option<Box<web::Web>>,
+    hooks: hooks::Hooks,
     /// The socket reports come in on; without it everything else goes on.
     notify: Option<Notify>,
     signals: Signals,
@@ -254,6 +261,8 @@ impl Daemon {
             Room::Notify => self.notify_ready(),
             Room::Board => self.board_ready(ready),
             Room::Agent => self.agents_ready(ready.token),
+            Room::Web => self.web_ready(ready),
+            Room::Hook => self.hook_ready(ready),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }
@@ -278,6 +287,8 @@ impl Daemon {
             Room::Notify => {}
             Room::Board => self.board_due(),
             Room::Agent => self.agents_ready(token),
+            Room::Web => self.web_due(token),
+            Room::Hook => self.hook_due(token),
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),
@@ -285,6 +296,7 @@ impl Daemon {
                 DAEMON_WATCHDOG => self.feed_supervisor(),
                 DAEMON_END => self.end_is_late(),
                 DAEMON_ORPHANS => self.reap_orphans(),
+                DAEMON_NOTICES => self.notices_due(),
                 _ => {}
             },
         }

@@ -160,7 +160,9 @@ impl Daemon {
         let moved = |old| places.iter().position(|place| *place == Some(old));
         let arbiters = std::mem::take(&mut self.arbiters).into_iter();
         self.arbiters = arbiters.filter_map(|(old, it)| Some((moved(old)?, it))).collect();
-        self.plan = plan;
+        let before = std::mem::replace(&mut self.plan, plan);
+        self.reload_hooks(&before.notify);
+        self.begin_web();
         let mut fresh = Vec::new();
         for service in 0..self.plan.services.len() {
             let kept = places.get(service).copied().flatten().and_then(|place| old[place].take());

@@ -134,6 +134,8 @@ impl Daemon {
             signals,
             notify,
             board: None,
+            web: None,
+            hooks: super::hooks::Hooks::new(),
             rights,
             has_needs: plan.services.iter().any(|service| !service.needs.is_empty()),
             shown,
@@ -252,6 +254,7 @@ impl Daemon {
         let version = env!("CARGO_PKG_VERSION");
         let text = host::daemon_started(version, services, &file, self.plan.host.observe);
         self.say_host(message::Event::DaemonStarted, text);
+        self.begin_web();
         if self.board.is_none() {
             self.begin_board();
         }
@@ -321,6 +324,7 @@ impl Daemon {
         self.supervisor.stopping();
         self.control.close();
         self.end_agents();
+        self.end_web();
         let now = self.now;
         self.commands.void(&mut self.reactor, now);
         self.errands.end_all(&mut self.reactor, now);

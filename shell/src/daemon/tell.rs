@@ -89,6 +89,8 @@ impl Daemon {
         });
         self.log.write(&doc, unit);
         self.control.publish(&mut self.reactor, &doc);
+        self.publish_web(&doc);
+        self.notice(&doc);
         self.events.push(self.now, doc);
     }
 

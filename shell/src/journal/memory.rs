@@ -17,10 +17,12 @@ use super::recover::{Recovered, recover_files};
 use super::walk::Header;
 use crate::machine::BoxedMonitor;
 
-/// The bytes of a journal's one generation.
+/// A journal's one generation: its entries, and bytes only once somebody reads them.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    framer: Framer,
+    snapshot: Framer,
+    /// Each with whether a write ended with it.
+    entries: Vec<(Entry, bool)>,
 }
 
 impl Memory {
@@ -37,40 +39,48 @@ impl Memory {
                 encode_entry(&entry, |bytes| records.push(bytes.to_vec()));
             });
         }
-        self.framer.clear();
+        self.entries.clear();
+        self.snapshot.clear();
         let snapshot = u32::try_from(records.len()).unwrap_or(u32::MAX);
-        Header { version: VERSION, first: 1, snapshot }.write(&mut self.framer);
-        records.iter().for_each(|record| self.framer.push(record));
-        self.framer.seal();
+        Header { version: VERSION, first: 1, snapshot }.write(&mut self.snapshot);
+        records.iter().for_each(|record| self.snapshot.push(record));
+        self.snapshot.seal();
     }
 
     /// Appends an entry to what is written at once.
     pub fn append(&mut self, entry: &Entry) {
-        encode_entry(entry, |bytes| self.framer.push(bytes));
+        self.entries.push((*entry, false));
     }
 
     /// What was appended is written now, all of it or nothing.
     pub fn write(&mut self) {
-        self.framer.seal();
+        if let Some((_, ends)) = self.entries.last_mut() {
+            *ends = true;
+        }
     }
 
-    /// How many bytes are written.
+    /// How many entries there are behind the snapshot.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.framer.len()
+    pub fn entries(&self) -> usize {
+        self.entries.len()
     }
 
-    /// Whether nothing is.
+    /// What a daemon finds that comes up when only the first so many entries are there, less the
+    /// last bytes that `cut` takes of as many as they are.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.framer.is_empty()
-    }
-
-    /// What a daemon finds that comes up when only the first `length` bytes are there.
-    #[must_use]
-    pub fn recover(&self, length: usize) -> Recovered {
-        let bytes = self.framer.bytes();
-        let found = bytes.get(..length).unwrap_or(bytes).to_vec();
+    pub fn recover(&self, entries: usize, cut: impl FnOnce(usize) -> usize) -> Recovered {
+        let mut framer = self.snapshot.clone();
+        let begun = framer.len();
+        for (entry, ends) in self.entries.iter().take(entries) {
+            encode_entry(entry, |bytes| framer.push(bytes));
+            if *ends {
+                framer.seal();
+            }
+        }
+        framer.seal();
+        let cut = cut(framer.len() - begun);
+        let mut found = framer.bytes().to_vec();
+        found.truncate(found.len().saturating_sub(cut).max(begun));
         let place = Place::in_dir("/");
         let current = place.current();
         let read = move |path: &std::path::Path| match path == current {

@@ -258,6 +258,12 @@ catalogue! {
     /// The monotonic clock went back, which it should not; decisions were made as at the latest
     /// time seen.
     ClockWentBack "clock_went_back" Warning 0x6b2fac9309b749aa8bab566994df2608;
+    /// A notice of `[notify.NAME]` was not delivered, for the reason given: run its command by hand,
+    /// or ask its URL. The event itself is in `giveover events`.
+    NotifyFailed "notify_failed" Warning 0x5f1c0d7be2a94c18b6a3f0927d4e81c5;
+    /// Nobody can look at the address or socket of `[watch]`: something else is there, or this
+    /// process may not use it. Everything else goes on.
+    WatchFailed "watch_failed" Error 0x8d2b64f1a07e4b93a5c81e6f3d90274b;
     /// The monitor itself has started.
     DaemonStarted "daemon_started" Notice 0x2fd47660de834c719619cbfddee83c6f;
     /// The monitor itself was told to stop.

@@ -30,10 +30,14 @@ pub enum Room {
     Database,
     /// Heartbeats of agents.
     Agent,
+    /// `[watch]` and who looks.
+    Web,
+    /// What `[notify.NAME]` runs.
+    Hook,
 }
 
 impl Room {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 15] = [
         Self::Daemon,
         Self::Control,
         Self::Monitor,
@@ -47,6 +51,8 @@ impl Room {
         Self::Board,
         Self::Database,
         Self::Agent,
+        Self::Web,
+        Self::Hook,
     ];
 }
 

@@ -21,6 +21,7 @@ mod said_of_services;
 mod said_of_syntax;
 mod said_of_tls;
 mod said_of_warnings;
+mod said_of_watch;
 
 /// Everything that is said about `text`: errors, or the warnings of what can be run.
 fn said(text: &str) -> String {

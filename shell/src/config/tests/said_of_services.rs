@@ -254,10 +254,6 @@ services = ["web"]
 [pool.web]
 [pool.web.member]
 a = "10.0.0.11:80"
-[watch]
-listen = "127.0.0.1:9709"
-[notify.ops]
-webhook = "http://h/"
 [[service.db.error]]
 match = "x"
 [[service.db.error]]
@@ -279,16 +275,10 @@ giveover.toml:7:2: error: [group] is not in this version
 giveover.toml:9:2: error: [pool] is not in this version
   9 | [pool.web]
     |  ^^^^ take it out; members can be watched one by one as services
-giveover.toml:12:2: error: [watch] is not in this version
-  12 | [watch]
-     |  ^^^^^ take it out; `giveover status --json` and `events --json` have the same
-giveover.toml:14:2: error: [notify] is not in this version
-  14 | [notify.ops]
-     |  ^^^^^^ take it out; `giveover events --json -f` can feed a program
-giveover.toml:16:14: error: service.db.error: rows of errors belong to checks of databases
-  16 | [[service.db.error]]
+giveover.toml:12:14: error: service.db.error: rows of errors belong to checks of databases
+  12 | [[service.db.error]]
      |              ^^^^^ there is no check of kind postgres or oracle
-7 errors
+5 errors
 "#,
     );
 }

@@ -27,7 +27,6 @@ pub(super) struct BoardPart {
     /// True time of its start, and its powered time then.
     started: (u64, u64),
     flash: Option<[u8; Durable::BYTES]>,
-    ram: Option<[u8; Durable::BYTES]>,
     pub(super) store_fails: u32,
     pub(super) link_lost: u32,
     pub(super) jumper: u32,
@@ -59,7 +58,6 @@ impl BoardPart {
             machine,
             started: (now, 0),
             flash: None,
-            ram: None,
             store_fails: 0,
             link_lost: 0,
             jumper: 0,
@@ -324,7 +322,6 @@ impl Play<'_> {
             let at = board.at(now);
             let actions = board.machine.handle(event, at);
             self.outcome.events += 1;
-            board.ram = Some(board.machine.durable().encode());
             let stale = board.machine.poll_timeout().is_some_and(|due| due <= at);
             if event == Event::Timeout && stale {
                 board.breaks("a deadline of the board is stale".to_owned());
@@ -389,11 +386,9 @@ impl Play<'_> {
         if board.line_is_held() {
             board.reset.push((now, false));
         }
-        let decode = |bytes: &Option<[u8; Durable::BYTES]>| {
-            bytes.as_ref().and_then(|bytes| Durable::decode(bytes).ok())
-        };
-        let kept = decode(&board.flash);
-        let retained = if alone { decode(&board.ram) } else { None };
+        let kept = board.flash.as_ref().and_then(|bytes| Durable::decode(bytes).ok());
+        // retained memory always has what the machine knows; it goes with the power
+        let retained = alone.then(|| board.machine.durable());
         let start = if retained.is_some() { Start::BoardReset } else { Start::PowerUp };
         let record = Durable::settle(kept, retained);
         let powered = record.map_or(0, |record| record.powered.as_millis());
@@ -434,7 +429,6 @@ impl Play<'_> {
             if board.second.last().is_some_and(|(_, on)| *on) {
                 board.second.push((self.now, false));
             }
-            board.ram = None;
             board.waiting.clear();
             board.power_at = back;
         } else {

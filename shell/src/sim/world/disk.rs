@@ -13,10 +13,13 @@ use crate::machine::BoxedMonitor;
 /// The kernel has written everything down after so long.
 const SETTLES: u64 = 1_000;
 
+/// Past so many entries another generation is begun.
+const MOST: usize = 4_096;
+
 #[derive(Default)]
 pub(super) struct Disk {
     memory: Memory,
-    /// So many bytes are safe from a loss of power.
+    /// So many entries are safe from a loss of power.
     safe: usize,
     /// Everything up to here was written by then; the kernel is at it.
     settling: Option<(u64, usize)>,
@@ -26,10 +29,9 @@ pub(super) struct Disk {
     pub(super) full: u32,
     /// What the disk lost since the last daemon came up.
     lost: bool,
-    /// As much as a daemon will find.
+    /// As many entries as a daemon will find.
     found: Option<usize>,
     pending: bool,
-    begun: usize,
 }
 
 impl Disk {
@@ -39,12 +41,16 @@ impl Disk {
         machines: impl Iterator<Item = (u32, &'m Arc<str>, &'m BoxedMonitor)>,
     ) {
         self.memory.begin(now, machines);
-        self.begun = self.memory.len();
-        self.safe = self.begun; // a generation is synced before it takes the other's place
+        self.safe = 0; // a snapshot is synced before it takes the old one's place
         self.settling = None;
         self.found = None;
         self.lost = false;
         self.pending = false;
+    }
+
+    /// Whether another generation is to be begun. Not on a disk that fails just now.
+    pub(super) fn is_full_of(&self) -> bool {
+        self.memory.entries() > MOST && self.losing == 0 && self.full == 0 && !self.lost
     }
 
     pub(super) fn append(&mut self, entry: &Entry) {
@@ -63,11 +69,11 @@ impl Disk {
         }
         self.memory.write();
         match self.settling {
-            Some((at, length)) if now.saturating_sub(at) >= SETTLES && self.losing == 0 => {
-                self.safe = self.safe.max(length);
-                self.settling = Some((now, self.memory.len()));
+            Some((at, entries)) if now.saturating_sub(at) >= SETTLES && self.losing == 0 => {
+                self.safe = self.safe.max(entries);
+                self.settling = Some((now, self.memory.entries()));
             }
-            None => self.settling = Some((now, self.memory.len())),
+            None => self.settling = Some((now, self.memory.entries())),
             _ => {}
         }
     }
@@ -75,23 +81,26 @@ impl Disk {
     /// The power goes: what the kernel had not written down yet is gone.
     pub(super) fn power_lost(&mut self, now: u64) {
         let settled = self.settling.filter(|(at, _)| now.saturating_sub(*at) >= SETTLES);
-        if let (Some((_, length)), 0) = (settled, self.losing) {
-            self.safe = self.safe.max(length);
+        if let (Some((_, entries)), 0) = (settled, self.losing) {
+            self.safe = self.safe.max(entries);
         }
         self.found = Some(self.safe);
-        self.lost |= self.safe < self.memory.len();
+        self.lost |= self.safe < self.memory.entries();
     }
 
     /// What a daemon finds that comes up now.
     pub(super) fn recover(&mut self, random: &mut Random) -> Recovered {
-        let mut length = self.found.unwrap_or(self.memory.len());
-        if self.torn > 0 && length > self.begun {
+        let entries = self.found.unwrap_or(self.memory.entries());
+        let torn = self.torn > 0;
+        let mut lost = false;
+        let recovered = self.memory.recover(entries, |bytes| {
             // the last write, or some of those before it: any byte may be the last
-            let tail = (length - self.begun).min(200) as u64;
-            length -= random.below(tail + 1) as usize;
-            self.lost |= length < self.memory.len();
-        }
-        self.memory.recover(length)
+            let cut = if torn { random.below(bytes.min(200) as u64 + 1) as usize } else { 0 };
+            lost = cut > 0;
+            cut
+        });
+        self.lost |= lost;
+        recovered
     }
 
     pub(super) const fn has_lost(&self) -> bool {

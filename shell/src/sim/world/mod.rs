@@ -21,7 +21,7 @@ mod render;
 mod service;
 
 pub use self::examples::{EXAMPLES, Example};
-pub use self::many::{Many, Run, many};
+pub use self::many::{Many, Run, RunFigure, many};
 pub use self::outcome::{Difference, Figures, Outcome, Told};
 pub use self::random::Random;
 pub use self::render::{exit_status, json_lines, many_json, many_text, text};
@@ -275,6 +275,9 @@ impl<'w> Play<'w> {
         }
         if now_is != status {
             self.status_changed(place);
+        }
+        if self.disk.as_ref().is_some_and(Disk::is_full_of) {
+            self.snapshot();
         }
     }
 
