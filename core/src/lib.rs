@@ -19,6 +19,7 @@ pub mod host;
 pub mod ladder;
 pub mod monitor;
 pub mod policy;
+pub mod pool;
 pub mod record;
 pub mod ring;
 pub mod time;

@@ -30,6 +30,8 @@ mod model;
 mod modes;
 mod pacing;
 mod policy;
+mod pool;
+mod pool_walk;
 mod random;
 mod telling;
 mod vectors;

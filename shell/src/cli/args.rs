@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     act, board, check, completions, debug, events, explain, giveover, help, history, hold, monitor,
-    notify, preset, probe, reload, run, simulate, status, wait,
+    notify, pool, preset, probe, reload, run, simulate, status, wait,
 };
 
 /// `giveover`
@@ -90,6 +90,7 @@ pub(super) enum Verb {
     Monitor(monitor::Monitor),
     Notify(notify::Notify),
     Board(board::Board),
+    Pool(pool::Pool),
     Reload(reload::Reload),
     #[command(hide = true)]
     Debug(debug::Debug),

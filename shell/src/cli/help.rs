@@ -35,6 +35,7 @@ over when the budget is spent. It remembers why, and can be asked.
   notify SERVICE WHAT          report that it died, failed or is well
   reload [--dry-run]           read the configuration again
   board status|test|pair|…     the board that resets this host
+  pool list|drain|enable|…     members behind a balancer
 
   help VERB|KIND|EVENT|WARNING what it means; `help exit` for exit statuses
 
@@ -161,7 +162,7 @@ mod tests {
     fn what_nothing_is_called_is_said_with_the_nearest_name() {
         let said = |word| about(word).expect_err("no such name").to_string();
         assert_eq!(said("restrat"), "nothing is called `restrat`; did you mean `restart`?");
-        assert_eq!(said("pool"), "pool: not in this version");
+        assert_eq!(said("node"), "node: not in this version");
         assert_eq!(said("zzzzzz"), "nothing is called `zzzzzz`");
     }
 }

@@ -26,6 +26,7 @@ mod monitor;
 mod notify;
 mod other;
 pub mod place;
+mod pool;
 mod preset;
 mod probe;
 mod reload;
@@ -124,6 +125,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
         Verb::Monitor(verb) => monitor::run(verb, session),
         Verb::Notify(verb) => notify::run(&verb, session),
         Verb::Board(verb) => board::run(verb, session),
+        Verb::Pool(verb) => pool::run(verb, session),
         Verb::Reload(verb) => reload::run(&verb, session),
         Verb::Debug(verb) => debug::run(&verb, session),
         Verb::Help(verb) => help::run(&verb, session),

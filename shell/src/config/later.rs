@@ -4,11 +4,10 @@ use super::report::Findings;
 use super::tree::{Entry, Table};
 
 /// Tables of later versions, and what to do without.
-const TABLES: [(&str, &str); 6] = [
+const TABLES: [(&str, &str); 5] = [
     ("cluster", "take it out; on a single node `[giveover] command` hands a service over"),
     ("node", "take it out; this version runs on a single node"),
     ("group", "take it out; each service is given over by itself"),
-    ("pool", "take it out; members can be watched one by one as services"),
     ("watch", "take it out; `giveover status --json` and `events --json` have the same"),
     ("notify", "take it out; `giveover events --json -f` can feed a program"),
 ];

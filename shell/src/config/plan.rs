@@ -17,7 +17,7 @@ use giveover_core::weight::Weight;
 use serde::{Deserialize, Serialize};
 
 use super::few::Few;
-
+pub use super::pool::{FallbackPlan, HaproxyPlan, Instead, MemberPlan, NftPlan, PoolPlan};
 use super::talk::Talk;
 use super::tls::{HelloPlan, TlsPlan};
 
@@ -38,6 +38,8 @@ pub struct Plan {
     pub board: Option<Box<BoardPlan>>,
     /// The services in file order. A service's place here is its number everywhere.
     pub services: Vec<ServicePlan>,
+    /// The pools in file order.
+    pub pools: Vec<PoolPlan>,
 }
 
 /// `[host]`.

@@ -4,7 +4,7 @@
 //! them, so that the two cannot differ. A table is always flat: no key changes which others may
 //! stand beside it, except that each kind of check has its own.
 
-use super::{talk, tls, words};
+use super::{pool, talk, tls, words};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +113,7 @@ pub(super) const ROOT: &[Key] = &[
     key("control", "table", "", "who may command"),
     key("board", "table", "", "the hardware that resets this host"),
     key("policy", "tables", "", "limits under names"),
+    key("pool", "tables", "", "members behind a balancer"),
     key("service", "tables", "", "what is watched"),
 ];
 
@@ -424,7 +425,7 @@ const ELSEWHERE: [(&str, &[&str]); 12] = [
 /// Everything a file may hold, for `giveover schema`.
 #[must_use]
 pub fn text() -> String {
-    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES);
+    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES).chain(&pool::TABLES);
     let texts: Vec<String> =
         tables.filter(|table| !table.keys.is_empty()).map(TableOf::text).collect();
     texts.join("\n") + "\n"

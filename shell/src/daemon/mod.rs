@@ -15,6 +15,7 @@ mod host;
 mod http;
 mod once;
 mod operator;
+mod pool;
 pub mod prepare;
 mod process;
 mod recover;
@@ -43,6 +44,7 @@ use self::handover::ServiceArbiter;
 use self::host::HostState;
 use self::once::Once;
 use self::operator::Pending;
+use self::pool::Pools;
 use self::rights::Rights;
 use self::run::Errands;
 use self::sdnotify::Supervisor;
@@ -126,6 +128,9 @@ pub struct Daemon {
     programs: HashMap<(u32, u8, u8), Command>,
     errands: Errands,
     pending: Vec<Pending>,
+    pools: Pools,
+    /// Counts reloads: what pools have run for an earlier plan is nothing any more.
+    reloads: u32,
     once: Vec<Once>,
     once_made: u32,
     /// Restarts of earlier runs with their causes, until their services are known.
@@ -217,7 +222,7 @@ impl Daemon {
         let now = self.now;
         match ready.token.room {
             Room::Probe | Room::Resolver => {
-                self.prober.ready(&mut self.reactor, &self.plan.services, ready, now)
+                self.prober.ready(&mut self.reactor, &self.plan, ready, now)
             }
             Room::Command => self.commands.ready(&mut self.reactor, ready.token, now),
             Room::Errand => self.errand_ready(ready),
@@ -226,6 +231,8 @@ impl Daemon {
             Room::Method => self.service_ready(ready),
             Room::Notify => self.notify_ready(),
             Room::Board => self.board_ready(ready),
+            Room::Pool => self.pool_ready(ready),
+            Room::PoolCommand => self.pool_command_ready(ready),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }
@@ -235,7 +242,7 @@ impl Daemon {
         let now = self.now;
         match token.room {
             Room::Monitor => self.monitor_due(token.index as usize),
-            Room::Probe => self.prober.due(&mut self.reactor, &self.plan.services, token, now),
+            Room::Probe => self.prober.due(&mut self.reactor, &self.plan, token, now),
             Room::Resolver => {}
             Room::Command => self.commands.due(&mut self.reactor, token, now),
             Room::Service => self.service_due(token),
@@ -244,6 +251,8 @@ impl Daemon {
             Room::Method => self.service_due(token),
             Room::Notify => {}
             Room::Board => self.board_due(),
+            Room::Pool => self.pool_is_due(token),
+            Room::PoolCommand => self.pool_command_due(token),
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),

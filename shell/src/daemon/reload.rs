@@ -131,6 +131,7 @@ impl Daemon {
         self.programs.clear();
         self.take_answers();
         self.rounds.clear(); // by places that are not theirs any more
+        let before = Plan { services: Vec::new(), ..self.plan.clone() };
         let old = std::mem::take(&mut self.plan.services);
         let mut old: Vec<Option<(ServicePlan, Watch)>> =
             old.into_iter().zip(std::mem::take(&mut self.watches)).map(Some).collect();
@@ -172,6 +173,7 @@ impl Daemon {
                 self.begin_trusted();
             }
         }
+        self.exchange_pools(&before);
         self.reload_board();
         self.rights = super::rights::Rights::new(&self.plan.control).0;
         for service in 0..self.shown() {

@@ -148,6 +148,8 @@ impl Daemon {
             programs: HashMap::new(),
             errands: super::run::Errands::new(),
             pending: Vec::new(),
+            pools: super::pool::Pools::new(),
+            reloads: 0,
             once: Vec::new(),
             once_made: 0,
             restarts_read: Vec::new(),
@@ -205,6 +207,7 @@ impl Daemon {
         for (_, gone) in recovered.machines {
             self.journal.forget(now, gone.number);
         }
+        self.make_pools();
         self.add_services();
         self.tell_recovery(&recovered.report);
         self.restore_notes(&recovered.ledger);
@@ -258,6 +261,7 @@ impl Daemon {
         for service in 0..self.shown() {
             self.settle_need(service);
         }
+        self.begin_pools();
         self.look_after_journal(); // the first wait may be a long one
         self.feed_supervisor();
         self.supervisor.ready(&self.one_line());
@@ -316,6 +320,7 @@ impl Daemon {
         let now = self.now;
         self.commands.void(&mut self.reactor, now);
         self.errands.end_all(&mut self.reactor, now);
+        self.end_pool_errands();
         let status = match ended {
             Ok(()) => exit::STOPPED,
             Err(error) => {

@@ -26,10 +26,14 @@ pub enum Room {
     Errand,
     /// The board's port.
     Board,
+    /// Pools: their machines, agent checks, pages, HAProxy's socket.
+    Pool,
+    /// Commands of pools.
+    PoolCommand,
 }
 
 impl Room {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 13] = [
         Self::Daemon,
         Self::Control,
         Self::Monitor,
@@ -41,6 +45,8 @@ impl Room {
         Self::Method,
         Self::Errand,
         Self::Board,
+        Self::Pool,
+        Self::PoolCommand,
     ];
 }
 

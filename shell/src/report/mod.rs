@@ -12,6 +12,7 @@ pub mod log;
 pub mod model;
 pub mod paint;
 pub mod phrase;
+pub mod pool;
 pub mod probe;
 pub mod service;
 pub mod status;

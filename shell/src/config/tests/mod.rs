@@ -14,6 +14,7 @@ mod said_of_board;
 mod said_of_checks;
 mod said_of_keys;
 mod said_of_policies;
+mod said_of_pools;
 mod said_of_quantities;
 mod said_of_services;
 mod said_of_syntax;

@@ -251,9 +251,6 @@ address = "10.0.0.1"
 address = "10.0.0.2"
 [group.front]
 services = ["web"]
-[pool.web]
-[pool.web.member]
-a = "10.0.0.11:80"
 [watch]
 listen = "127.0.0.1:9709"
 [notify.ops]
@@ -276,19 +273,16 @@ giveover.toml:3:2: error: [node] is not in this version
 giveover.toml:7:2: error: [group] is not in this version
   7 | [group.front]
     |  ^^^^^ take it out; each service is given over by itself
-giveover.toml:9:2: error: [pool] is not in this version
-  9 | [pool.web]
-    |  ^^^^ take it out; members can be watched one by one as services
-giveover.toml:12:2: error: [watch] is not in this version
-  12 | [watch]
-     |  ^^^^^ take it out; `giveover status --json` and `events --json` have the same
-giveover.toml:14:2: error: [notify] is not in this version
-  14 | [notify.ops]
+giveover.toml:9:2: error: [watch] is not in this version
+  9 | [watch]
+    |  ^^^^^ take it out; `giveover status --json` and `events --json` have the same
+giveover.toml:11:2: error: [notify] is not in this version
+  11 | [notify.ops]
      |  ^^^^^^ take it out; `giveover events --json -f` can feed a program
-giveover.toml:16:14: error: [[service.db.error]] is not in this version
-  16 | [[service.db.error]]
+giveover.toml:13:14: error: [[service.db.error]] is not in this version
+  13 | [[service.db.error]]
      |              ^^^^^ take it out; rows of errors belong to checks of databases
-7 errors
+6 errors
 "#,
     );
 }
