@@ -4,6 +4,7 @@
 pub mod board;
 pub mod faults;
 pub mod network;
+pub mod pools;
 pub mod probing;
 pub mod secure;
 pub mod server;

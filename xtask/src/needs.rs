@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 31] = [
+const PACKAGES: [Package; 33] = [
     Package {
         name: "openssl",
         brings: "openssl",
@@ -202,6 +202,20 @@ const PACKAGES: [Package; 31] = [
         unit: None,
         needed: For::RealServers,
         why: "the boards that can be had without soldering",
+    },
+    Package {
+        name: "haproxy",
+        brings: "haproxy",
+        unit: Some("haproxy.service"),
+        needed: For::RealServers,
+        why: "a real balancer, which follows a pool's members",
+    },
+    Package {
+        name: "nftables",
+        brings: "nft",
+        unit: Some("nftables.service"),
+        needed: For::RealServers,
+        why: "maps and sets of a real kernel, which follow a pool's members",
     },
     Package {
         name: "haproxy",
