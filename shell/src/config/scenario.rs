@@ -22,11 +22,14 @@ use serde_json::Value;
 
 use super::schema::Key;
 
+pub mod pool;
 mod read;
 #[cfg(test)]
 mod tests;
 
+use self::read::written;
 pub use self::read::{load, load_str};
+use super::pool::silence;
 
 /// One timeline.
 #[derive(Clone, Debug, PartialEq)]

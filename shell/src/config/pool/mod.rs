@@ -6,7 +6,7 @@ mod outward;
 pub mod plan;
 mod read;
 
-pub(super) use self::read::read_all;
+pub(super) use self::read::{read_all, silence};
 
 pub(super) use self::keys::TABLES;
 pub use self::plan::{FallbackPlan, HaproxyPlan, Instead, MemberPlan, NftPlan, PoolPlan};

@@ -111,7 +111,7 @@ fn read(entry: &Entry, table: &Table, trusted: bool, out: &mut Findings) -> Opti
 }
 
 /// `(interval + 10 s) × 3`: the source's default window of 48 s for a report each 6 s.
-fn silence(heartbeat: Span) -> Span {
+pub(crate) fn silence(heartbeat: Span) -> Span {
     let ms = (u64::from(heartbeat.as_millis()) + SILENCE.0) * SILENCE.1;
     Span::from_millis(u32::try_from(ms).unwrap_or(u32::MAX))
 }
