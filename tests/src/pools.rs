@@ -153,7 +153,6 @@ impl Drop for Haproxy {
 }
 
 /// An nginx that answers every request with its name.
-#[must_use]
 pub fn named_nginx(name: &'static str) -> impl FnOnce(&Path, u16) -> Command {
     move |dir, port| {
         let file = dir.join("nginx.conf");
@@ -348,6 +347,14 @@ pub fn read(stream: &mut impl BufRead, is_head: bool) -> io::Result<Answer> {
 }
 
 impl Daemon {
+    /// Runs the command line, which must succeed; what it prints does not matter.
+    ///
+    /// # Panics
+    /// It fails.
+    pub fn tell(&self, arguments: &[&str]) {
+        let _ = self.ok(arguments);
+    }
+
     /// A member of a pool of `status --json`.
     ///
     /// # Panics

@@ -63,7 +63,7 @@ fn a_command_is_run_for_each_member_that_moves() {
     wait_told(&daemon, &format!("web b 127.0.0.1:{b} in"));
     members.down(0);
     wait_told(&daemon, &format!("web a 127.0.0.1:{a} out port refused"));
-    daemon.ok(&["pool", "drain", "web", "b", "--for", "1h"]);
+    daemon.tell(&["pool", "drain", "web", "b", "--for", "1h"]);
     wait_told(&daemon, &format!("web b 127.0.0.1:{b} drained"));
     members.up(0);
     daemon.wait_member("web", "a", "in");
@@ -138,7 +138,7 @@ fn what_was_known_of_members_survives_a_crash() {
     daemon.wait_member("web", "a", "in");
     members.down(0);
     daemon.wait_member("web", "a", "out");
-    daemon.ok(&["pool", "drain", "web", "b", "--for", "1h", "--reason", "new disk"]);
+    daemon.tell(&["pool", "drain", "web", "b", "--for", "1h", "--reason", "new disk"]);
     daemon.kill();
     daemon.run();
     let drained = daemon.member("web", "b");
@@ -149,10 +149,10 @@ fn what_was_known_of_members_survives_a_crash() {
     // A reload that takes a member away, and one that changes the pool, keep what is known too.
     let text = fs::read_to_string(daemon.config()).expect("a configuration");
     daemon.write_config(&text.replace("interval = \"100ms\"", "interval = \"150ms\""));
-    daemon.ok(&["reload"]);
+    daemon.tell(&["reload"]);
     assert_eq!(daemon.member("web", "b")["state"], "drained");
     assert_eq!(daemon.member("web", "a")["state"], "out");
-    daemon.ok(&["pool", "enable", "web", "b"]);
+    daemon.tell(&["pool", "enable", "web", "b"]);
     daemon.wait_member("web", "b", "in");
     members.up(0);
     daemon.wait_member("web", "a", "in");

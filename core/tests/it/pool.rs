@@ -191,6 +191,7 @@ fn an_agents_silence_excludes_at_its_time_and_its_next_word_readmits() {
     world.until(48_000, "a out silent, fallback");
 }
 
+// req 3.33 3.34
 #[test]
 fn a_failed_work_unit_excludes_at_once_whatever_the_counts() {
     let mut world = World::new(settings(), 2);
@@ -283,6 +284,7 @@ fn weights_follow_the_load_in_steps() {
 }
 
 /// Busy from 80 on, and no more below 60: in between it stays what it is.
+// req 3.36
 #[test]
 fn all_being_busy_is_acted_on_with_hysteresis() {
     let busy = Some(Busy { from: 80, until: 60 });

@@ -60,6 +60,9 @@ impl Daemon {
     pub(super) fn pool_due(&mut self, pool: usize) {
         let now = self.now;
         let Some(state) = self.pools.list.get_mut(pool) else { return };
+        if state.armed.is_none_or(|armed| armed > now) {
+            return; // of an earlier plan; one that is armed will come
+        }
         state.armed = None;
         match state.machine.poll_timeout() {
             Some(at) if at <= now => self.feed_pool(pool, Event::Timeout),
@@ -71,8 +74,11 @@ impl Daemon {
         let reason = self.why_words(pool, member, face);
         let Some(state) = self.member_state_mut(pool, member) else { return };
         state.reason = reason;
+        let before = state.said.replace(face);
         // At the beginning everybody shows what was known.
-        if !begins || face.is_out() {
+        let known =
+            if begins { !face.is_out() } else { before.is_some_and(|it| is_same(it, face)) };
+        if !known {
             self.say_face(pool, member, face);
         }
     }
@@ -161,5 +167,17 @@ impl Daemon {
                 self.feed_pool(*pool, Event::Elsewhere { member: *member as u8, failed });
             }
         }
+    }
+}
+
+/// Whether people would be told the same of both: another share, or another way of failing, is no
+/// news.
+fn is_same(one: Face, other: Face) -> bool {
+    match (one, other) {
+        (Face::In { .. }, Face::In { .. }) => true,
+        (Face::Out(one), Face::Out(other)) => {
+            std::mem::discriminant(&one) == std::mem::discriminant(&other)
+        }
+        _ => one == other,
     }
 }

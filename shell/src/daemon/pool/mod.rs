@@ -11,7 +11,7 @@ mod talk;
 mod told;
 
 use giveover_core::ladder::Round;
-use giveover_core::pool::{Pool, Ticket};
+use giveover_core::pool::{Face, Pool, Ticket};
 use giveover_core::time::Instant;
 
 use self::outward::Drivers;
@@ -53,6 +53,8 @@ struct MemberState {
     noted: MemberNote,
     /// Why it is out, in words.
     reason: String,
+    /// What people were told last.
+    said: Option<Face>,
 }
 
 /// A command that is run for a pool.

@@ -75,6 +75,7 @@ impl Daemon {
             drained,
             noted: note,
             reason: String::new(),
+            said: None,
         }
     }
 
@@ -157,6 +158,7 @@ impl Daemon {
             } else {
                 self.arm_pool(pool);
                 self.tell_drivers(pool);
+                self.look_again_later(pool);
             }
         }
     }

@@ -60,7 +60,11 @@ impl Daemon {
         let Some((part, place)) = part(token) else { return };
         match part {
             Part::Machine => self.pool_due(place),
-            Part::Drivers => self.drivers_due(place),
+            // One of an earlier plan is nothing any more.
+            Part::Drivers if token == crate::pool::token(part, place as u32, self.reloads) => {
+                self.drivers_due(place);
+            }
+            Part::Drivers => {}
             Part::AgentClient => self.pools.agents.due(&mut self.reactor, place, token),
             Part::PageClient => self.pools.pages.due(&mut self.reactor, place, token, now),
             Part::Haproxy => self.haproxy_late(place, token),
