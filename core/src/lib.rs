@@ -21,6 +21,7 @@ pub mod monitor;
 pub mod node;
 pub mod peer;
 pub mod policy;
+pub mod pool;
 pub mod record;
 pub mod ring;
 pub mod time;

@@ -5,6 +5,7 @@ pub mod board;
 pub mod faults;
 pub mod network;
 pub mod plugged;
+pub mod pools;
 pub mod probing;
 pub mod secure;
 pub mod server;

@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 36] = [
+const PACKAGES: [Package; 37] = [
     Package {
         name: "chromium",
         brings: "chromium",
@@ -236,7 +236,14 @@ const PACKAGES: [Package; 36] = [
         brings: "haproxy",
         unit: Some("haproxy.service"),
         needed: For::RealServers,
-        why: "the balancer of the preset of that name",
+        why: "a real balancer, which follows a pool's members",
+    },
+    Package {
+        name: "nftables",
+        brings: "nft",
+        unit: Some("nftables.service"),
+        needed: For::RealServers,
+        why: "maps and sets of a real kernel, which follow a pool's members",
     },
     Package {
         name: "haproxy",

@@ -33,6 +33,8 @@ mod peer;
 mod peer_laws;
 mod peer_world;
 mod policy;
+mod pool;
+mod pool_walk;
 mod random;
 mod telling;
 mod vectors;

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     act, agent, board, check, completions, debug, events, explain, giveover, help, history, hold,
-    monitor, notify, preset, probe, reload, replay, run, simulate, status, wait,
+    monitor, notify, pool, preset, probe, reload, replay, run, simulate, status, wait,
 };
 
 /// `giveover`
@@ -92,6 +92,7 @@ pub(super) enum Verb {
     Notify(notify::Notify),
     Agent(agent::Agent),
     Board(board::Board),
+    Pool(pool::Pool),
     Reload(reload::Reload),
     #[command(hide = true)]
     Debug(debug::Debug),

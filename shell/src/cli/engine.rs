@@ -263,11 +263,7 @@ pub(super) struct Simulated {
 pub(super) fn simulate(file: &Path, wanted: Wanted, tell: &mut dyn FnMut(u64, u64)) -> Simulated {
     let name = file.display().to_string();
     match scenario::load_form(file) {
-        Err(errors) => Simulated {
-            refused: format!("{errors}{}", errors.summary()),
-            exit: Exit::REFUSED.0,
-            ..Simulated::default()
-        },
+        Err(errors) => refused(&errors),
         Ok(Form::Small(_)) if wanted.runs.is_some() || wanted.seed.is_some() => Simulated {
             refused: format!(
                 "giveover: {name}: [[scenario]]s are scripts: --seed and --runs have nothing to \
@@ -276,22 +272,33 @@ pub(super) fn simulate(file: &Path, wanted: Wanted, tell: &mut dyn FnMut(u64, u6
             exit: Exit::USAGE.0,
             ..Simulated::default()
         },
-        Ok(Form::Small(scenarios)) => {
-            let outcome = sim::Outcome::of(&scenarios);
-            Simulated {
-                text: match wanted.json {
-                    true => sim::json_lines(&outcome),
-                    false => sim::text(&outcome, &name),
-                },
-                timeline: Some(outcome.timeline(&name)),
-                exit: sim::exit_status(&Ok(outcome)),
-                ..Simulated::default()
+        Ok(Form::Small(scenarios)) => match scenario::pool::load(file) {
+            Err(errors) => refused(&errors),
+            Ok(pools) => {
+                let outcome = sim::Outcome::of(&scenarios, &pools);
+                Simulated {
+                    text: match wanted.json {
+                        true => sim::json_lines(&outcome),
+                        false => sim::text(&outcome, &name),
+                    },
+                    timeline: Some(outcome.timeline(&name)),
+                    exit: sim::exit_status(&Ok(outcome)),
+                    ..Simulated::default()
+                }
             }
-        }
+        },
         Ok(Form::Large(world)) => match wanted.runs {
             Some(runs) => many(&world, &name, runs, wanted, tell),
             None => one(&world, &name, wanted),
         },
+    }
+}
+
+fn refused(errors: &config::Report) -> Simulated {
+    Simulated {
+        refused: format!("{errors}{}", errors.summary()),
+        exit: Exit::REFUSED.0,
+        ..Simulated::default()
     }
 }
 

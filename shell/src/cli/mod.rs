@@ -28,6 +28,7 @@ mod notify;
 mod other;
 mod picture;
 pub mod place;
+mod pool;
 mod preset;
 mod probe;
 mod reload;
@@ -148,6 +149,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
         Verb::Notify(verb) => notify::run(&verb, session),
         Verb::Agent(verb) => agent::run(&verb, session),
         Verb::Board(verb) => board::run(verb, session),
+        Verb::Pool(verb) => pool::run(verb, session),
         Verb::Reload(verb) => reload::run(&verb, session),
         Verb::Debug(verb) => debug::run(&verb, session),
         Verb::Help(verb) => help::run(&verb, session),

@@ -260,10 +260,8 @@ fn targets(
     out: &mut Findings,
 ) -> Option<Vec<Target>> {
     let kind = asked.kind;
-    let is_local = matches!(
-        kind,
-        "command" | "log" | "path" | "process" | "systemd" | "oracle" | "listener"
-    );
+    let is_local =
+        matches!(kind, "command" | "log" | "path" | "process" | "systemd" | "oracle" | "listener");
     if is_local || asked.url.as_ref().is_some_and(|url| url.socket.is_some()) {
         return Some(Vec::new());
     }

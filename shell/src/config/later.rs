@@ -4,11 +4,10 @@ use super::report::Findings;
 use super::tree::{Entry, Table};
 
 /// Tables of later versions, and what to do without.
-const TABLES: [(&str, &str); 4] = [
+const TABLES: [(&str, &str); 3] = [
     ("cluster", "take it out; on a single node `[giveover] command` hands a service over"),
     ("node", "take it out; this version runs on a single node"),
     ("group", "take it out; each service is given over by itself"),
-    ("pool", "take it out; members can be watched one by one as services"),
 ];
 
 /// Reports tables of later versions in `root` and takes them out, one message each.

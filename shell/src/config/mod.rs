@@ -41,6 +41,7 @@ mod needs;
 pub mod pack;
 pub mod plan;
 mod policy;
+pub mod pool;
 pub mod preset;
 pub mod quantity;
 mod reader;
@@ -136,6 +137,8 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let services = entries(&root, "service", &mut out);
     let services = service::read_all(services, &ground, &mut files, &mut out);
     warning::of_all(&services, &mut out);
+    let pools = entries(&root, "pool", &mut out);
+    let pools = pool::read_all(pools, !host.trusted.is_empty(), &mut out);
 
     let included = std::mem::take(&mut files.included);
     let sources = Arc::new(std::mem::take(&mut files.sources));
@@ -149,7 +152,8 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let place = |key| root.find(&["board", key]).map(|entry| entry.node.place);
     let board_places = [place("port"), place("key")];
     let (services, places) = services.into_iter().unzip();
-    let plan = Plan { file, included, host, giveover, control, board, watch, notify, services };
+    let plan =
+        Plan { file, included, host, giveover, control, board, watch, notify, services, pools };
     Ok(Loaded {
         plan,
         warnings,

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::few::Few;
 use super::plan::{
-    BoardPlan, CheckPlan, GiveoverPlan, HostPlan, Listen, NotifyPlan, Plan, Question, ServicePlan,
-    Targets, Terms,
+    BoardPlan, CheckPlan, GiveoverPlan, HostPlan, Listen, NotifyPlan, Plan, PoolPlan, Question,
+    ServicePlan, Targets, Terms,
 };
 
 /// A plan as bytes; `None` if it cannot be written down, as with a path that is not UTF-8.
@@ -27,6 +27,9 @@ pub fn pack(plan: &Plan) -> Option<Vec<u8>> {
         Some(PackedCheck { targets: check.targets.clone(), question })
     };
     let trusted = plan.host.trusted.iter().map(&mut check).collect::<Option<_>>()?;
+    let members = plan.pools.iter().flat_map(|pool| &pool.members);
+    let mut of_member = |checks: &Few<CheckPlan>| checks.iter().map(&mut check).collect();
+    let members = members.map(|member| of_member(&member.checks)).collect::<Option<_>>()?;
     let mut services = Vec::new();
     for service in &plan.services {
         let packed = PackedService {
@@ -49,6 +52,8 @@ pub fn pack(plan: &Plan) -> Option<Vec<u8>> {
         terms: terms.items,
         questions: questions.items,
         services: plan.services.len(),
+        pools: plan.pools.clone(),
+        members,
     };
     let mut bytes = postcard::to_stdvec(&head).ok()?;
     bytes.extend_from_slice(&services);
@@ -64,6 +69,11 @@ pub fn unpack(bytes: &[u8]) -> Option<Plan> {
         Some(CheckPlan { targets: check.targets, question })
     };
     let trusted = packed.trusted.into_iter().map(check).collect::<Option<_>>()?;
+    let mut pools = packed.pools;
+    let mut checks = packed.members.into_iter();
+    for member in pools.iter_mut().flat_map(|pool| &mut pool.members) {
+        member.checks = checks.next()?.into_iter().map(check).collect::<Option<_>>()?;
+    }
     let mut services = Vec::with_capacity(packed.services.min(rest.len()));
     for _ in 0..packed.services {
         let (service, behind): (PackedService, _) = postcard::take_from_bytes(rest).ok()?;
@@ -84,6 +94,7 @@ pub fn unpack(bytes: &[u8]) -> Option<Plan> {
         watch: packed.watch,
         notify: packed.notify,
         services,
+        pools,
     })
 }
 
@@ -102,6 +113,9 @@ struct Head {
     terms: Vec<Arc<Terms>>,
     questions: Vec<Arc<Question>>,
     services: usize,
+    pools: Vec<PoolPlan>,
+    /// The checks of every member of every pool, in their order.
+    members: Vec<Few<PackedCheck>>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -21,6 +21,7 @@ use super::database::DatabasePlan;
 use super::few::Few;
 use super::instance::Instance;
 use super::look::Looks;
+pub use super::pool::{FallbackPlan, HaproxyPlan, Instead, MemberPlan, NftPlan, PoolPlan};
 use super::remote::RemotePlan;
 use super::state::StatePlan;
 use super::talk::Talk;
@@ -47,6 +48,8 @@ pub struct Plan {
     pub notify: Vec<NotifyPlan>,
     /// The services in file order. A service's place here is its number everywhere.
     pub services: Vec<ServicePlan>,
+    /// The pools in file order.
+    pub pools: Vec<PoolPlan>,
 }
 
 /// `[host]`.

@@ -4,7 +4,7 @@
 //! them, so that the two cannot differ. A table is always flat: no key changes which others may
 //! stand beside it, except that each kind of check has its own.
 
-use super::{agent, database, remote, state, talk, tls, words};
+use super::{agent, database, pool, remote, state, talk, tls, words};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -172,6 +172,7 @@ pub(super) const ROOT: &[Key] = &[
     key("watch", "table", "", "where people and programs may look"),
     key("notify", "tables", "", "who is told what happens"),
     key("policy", "tables", "", "limits under names"),
+    key("pool", "tables", "", "members behind a balancer"),
     key("service", "tables", "", "what is watched"),
 ];
 
@@ -539,10 +540,45 @@ pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
 
 /// The kinds of check in this version.
 pub const KINDS: [&str; 39] = [
-    "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
-    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "rpc", "udp", "ping", "https",
-    "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls", "oracle",
-    "listener", "iplanet", "directory", "agent", "log", "remote", "systemd",
+    "tcp",
+    "http",
+    "apache",
+    "command",
+    "path",
+    "process",
+    "xfnts",
+    "smtp",
+    "pop3",
+    "imap",
+    "ftp",
+    "nntp",
+    "telnet",
+    "ldap",
+    "redis",
+    "mqtt",
+    "postgres",
+    "dns",
+    "rpc",
+    "udp",
+    "ping",
+    "https",
+    "ftps",
+    "smtps",
+    "pop3s",
+    "imaps",
+    "nntps",
+    "telnets",
+    "ldaps",
+    "iiops",
+    "tls",
+    "oracle",
+    "listener",
+    "iplanet",
+    "directory",
+    "agent",
+    "log",
+    "remote",
+    "systemd",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.
@@ -570,7 +606,8 @@ const ELSEWHERE: [(&str, &[&str]); 12] = [
 /// Everything a file may hold, for `giveover schema`.
 #[must_use]
 pub fn text() -> String {
-    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES).chain(&database::TABLES);
+    let others = talk::TABLES.iter().chain(&tls::TABLES).chain(&database::TABLES);
+    let tables = TABLES.iter().chain(others).chain(&pool::TABLES);
     let texts: Vec<String> =
         tables.filter(|table| !table.keys.is_empty()).map(TableOf::text).collect();
     texts.join("\n") + "\n"

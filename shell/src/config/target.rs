@@ -178,8 +178,8 @@ fn plain(kind: &str) -> &str {
 /// `a tcp`, `an http`.
 pub(super) fn a(kind: &str) -> String {
     let spelled = [
-        "agent", "http", "apache", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt", "oracle",
-        "iplanet",
+        "agent", "http", "apache", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt",
+        "oracle", "iplanet",
     ];
     let n = if spelled.contains(&plain(kind)) || kind == "iiops" { "n" } else { "" };
     format!("a{n} {kind}")
@@ -252,7 +252,11 @@ fn host(text: &str) -> Result<Host, BadTarget> {
     }
     if let Some(variable) = text.strip_prefix('$') {
         let message = format!("`${variable}` stands for members of groups and pools");
-        return Err(BadTarget::new(message, "these are not in this version: write the host"));
+        let remedy = match variable.starts_with("MEMBER") {
+            true => "only the checks of a pool have members: write the host",
+            false => "these are not in this version: write the host",
+        };
+        return Err(BadTarget::new(message, remedy));
     }
     if text.chars().all(|c| c.is_ascii_digit() || c == '.') {
         return Err(BadTarget::new(format!("`{text}` is no IPv4 address"), "as in 192.0.2.1"));

@@ -217,6 +217,9 @@ impl Daemon {
     /// Takes the answer of one probe. An answer of an earlier cycle is late, and nothing.
     pub(super) fn take(&mut self, answer: Answer) {
         let ProbeId { service, check, cycle, .. } = answer.id;
+        if ProbeId::member(service).is_some() {
+            return self.take_of_pool(&answer);
+        }
         if cycle & ONCE != 0 {
             return self.take_once(answer);
         }
@@ -268,5 +271,8 @@ impl Daemon {
             self.judge_local_fault();
         }
         self.feed(service, Event::Probed { ticket, result: verdict });
+        if service == self.shown() {
+            self.tell_pools_trusted();
+        }
     }
 }

@@ -20,6 +20,7 @@ mod instance;
 mod looks;
 mod once;
 mod operator;
+mod pool;
 pub mod prepare;
 mod process;
 mod recover;
@@ -50,6 +51,7 @@ use self::handover::ServiceArbiter;
 use self::host::HostState;
 use self::once::Once;
 use self::operator::Pending;
+use self::pool::Pools;
 use self::rights::Rights;
 use self::run::Errands;
 use self::sdnotify::Supervisor;
@@ -142,6 +144,9 @@ pub struct Daemon {
     instances: HashMap<(u32, u8), instance::Read>,
     errands: Errands,
     pending: Vec<Pending>,
+    pools: Pools,
+    /// Counts reloads: what pools have run for an earlier plan is nothing any more.
+    reloads: u32,
     once: Vec<Once>,
     once_made: u32,
     /// Checks that hear heartbeats.
@@ -240,10 +245,10 @@ impl Daemon {
         let now = self.now;
         match ready.token.room {
             Room::Probe => {
-                self.prober.ready(&mut self.reactor, &self.plan.services, ready, now);
+                self.prober.ready(&mut self.reactor, &self.plan, ready, now);
             }
             Room::Resolver => {
-                self.prober.ready(&mut self.reactor, &self.plan.services, ready, now);
+                self.prober.ready(&mut self.reactor, &self.plan, ready, now);
                 if let Some(databases) = &mut self.databases {
                     databases.names_ready(&mut self.reactor, now);
                 }
@@ -263,6 +268,8 @@ impl Daemon {
             Room::Agent => self.agents_ready(ready.token),
             Room::Web => self.web_ready(ready),
             Room::Hook => self.hook_ready(ready),
+            Room::Pool => self.pool_ready(ready),
+            Room::PoolCommand => self.pool_command_ready(ready),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }
@@ -272,7 +279,7 @@ impl Daemon {
         let now = self.now;
         match token.room {
             Room::Monitor => self.monitor_due(token.index as usize),
-            Room::Probe => self.prober.due(&mut self.reactor, &self.plan.services, token, now),
+            Room::Probe => self.prober.due(&mut self.reactor, &self.plan, token, now),
             Room::Resolver => {}
             Room::Database => {
                 if let Some(databases) = &mut self.databases {
@@ -289,6 +296,8 @@ impl Daemon {
             Room::Agent => self.agents_ready(token),
             Room::Web => self.web_due(token),
             Room::Hook => self.hook_due(token),
+            Room::Pool => self.pool_is_due(token),
+            Room::PoolCommand => self.pool_command_due(token),
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),

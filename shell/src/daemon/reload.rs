@@ -186,6 +186,7 @@ impl Daemon {
                 self.begin_trusted();
             }
         }
+        self.exchange_pools(&before);
         self.reload_board();
         self.rights = super::rights::Rights::new(&self.plan.control).0;
         for service in 0..self.shown() {

@@ -152,6 +152,8 @@ impl Daemon {
             programs: HashMap::new(),
             errands: super::run::Errands::new(),
             pending: Vec::new(),
+            pools: super::pool::Pools::new(),
+            reloads: 0,
             once: Vec::new(),
             once_made: 0,
             agents: super::agents::Agents::default(),
@@ -213,6 +215,7 @@ impl Daemon {
         for (_, gone) in recovered.machines {
             self.journal.forget(now, gone.number);
         }
+        self.make_pools();
         self.add_services();
         self.tell_recovery(&recovered.report);
         self.restore_notes(&recovered.ledger);
@@ -268,6 +271,7 @@ impl Daemon {
         for service in 0..self.shown() {
             self.settle_need(service);
         }
+        self.begin_pools();
         self.look_after_journal(); // the first wait may be a long one
         self.feed_supervisor();
         self.supervisor.ready(&self.one_line());
@@ -331,6 +335,7 @@ impl Daemon {
         if let Some(databases) = &mut self.databases {
             databases.end(&mut self.reactor);
         }
+        self.end_pool_errands();
         let status = match ended {
             Ok(()) => exit::STOPPED,
             Err(error) => {

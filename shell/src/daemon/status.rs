@@ -29,7 +29,7 @@ impl Daemon {
             host,
             services,
             groups: Vec::new(),
-            pools: Vec::new(),
+            pools: self.pool_docs(),
             board: self.board_doc(),
         }
     }

@@ -51,7 +51,7 @@ mod tests;
 pub use item::Item;
 pub use ledger::{Ledger, Service, Wish};
 pub use memory::Memory;
-pub use note::{Hold, HostBudget, Note, Process, Run, Stage};
+pub use note::{Hold, HostBudget, MemberNote, Note, Process, Run, Stage};
 pub use open::OpenError;
 pub use options::Options;
 pub use place::{Place, base_dir, state_dir};
@@ -64,4 +64,4 @@ pub use writer::{Health, Journal};
 
 /// The version of the format that is written. Raised with anything that is added, so that an
 /// older version knows that it cannot read the file; older formats stay readable.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;

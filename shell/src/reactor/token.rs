@@ -34,10 +34,14 @@ pub enum Room {
     Web,
     /// What `[notify.NAME]` runs.
     Hook,
+    /// Pools: their machines, agent checks, pages, HAProxy's socket.
+    Pool,
+    /// Commands of pools.
+    PoolCommand,
 }
 
 impl Room {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 17] = [
         Self::Daemon,
         Self::Control,
         Self::Monitor,
@@ -53,6 +57,8 @@ impl Room {
         Self::Agent,
         Self::Web,
         Self::Hook,
+        Self::Pool,
+        Self::PoolCommand,
     ];
 }
 

@@ -17,6 +17,7 @@ use crate::config::words;
 use crate::config::{Level, Loaded, Report, many};
 
 mod outlook;
+mod pool;
 mod sentence;
 
 /// The exit status of `check`: 3 if anything is refused; with `strict` warnings are, too.
@@ -39,6 +40,9 @@ pub fn text(loaded: &Loaded, findings: &Report) -> String {
     if plan.board.is_some() {
         text.push_str(", 1 board");
     }
+    if !plan.pools.is_empty() {
+        text += &format!(", {}", many(plan.pools.len(), "pool"));
+    }
     if !findings.is_empty() {
         let _ = write!(text, ", {}", findings.summary()); // a String takes everything
     }
@@ -51,6 +55,14 @@ pub fn text(loaded: &Loaded, findings: &Report) -> String {
             for line in std::iter::once(sentence::of(service)).chain(limits(service)) {
                 text.push_str(&words::wrapped(&format!("{}: {line}", service.name), "  "));
             }
+        }
+    }
+    if !plan.pools.is_empty() {
+        text.push('\n');
+    }
+    for pool in &plan.pools {
+        for line in pool::sentences(pool) {
+            text.push_str(&words::wrapped(&format!("pool {}: {line}", pool.name), "  "));
         }
     }
     if !findings.is_empty() {

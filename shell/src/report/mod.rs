@@ -14,6 +14,7 @@ pub mod model;
 pub mod page;
 pub mod paint;
 pub mod phrase;
+pub mod pool;
 pub mod probe;
 pub mod service;
 pub mod status;

@@ -93,7 +93,7 @@ fn scenarios(files: Files, mut out: Findings) -> Result<Vec<Scenario>, Report> {
     let whole = Place::whole(0);
     let reader = Reader::new(&files.root, whole, String::new(), &[FILE], &mut out);
     let items = reader.read("scenario", tables, &mut out).unwrap_or_default();
-    if !reader.has("scenario") {
+    if !reader.has("scenario") && !reader.has("pool_scenario") {
         out.error(whole, "there is no [[scenario]] in it").of_absence();
     }
     let each = items.into_iter().map(|node| scenario(node, &files.sources, &mut out));
@@ -108,7 +108,10 @@ fn scenarios(files: Files, mut out: Findings) -> Result<Vec<Scenario>, Report> {
     }
 }
 
-const FILE: &[Key] = &[Key { name: "scenario", takes: "tables", default: "", about: "a timeline" }];
+const FILE: &[Key] = &[
+    Key { name: "pool_scenario", takes: "tables", default: "", about: "a timeline of a pool" },
+    Key { name: "scenario", takes: "tables", default: "", about: "a timeline" },
+];
 
 /// What is not written: no waits, no grace, and no cycles but those of steps.
 const PLAIN: Limits = Limits {
@@ -394,7 +397,7 @@ fn expect(entry: &Entry, out: &mut Findings) -> Option<Expect> {
 }
 
 /// A value as JSON has it.
-fn written(node: &Node) -> Json {
+pub(super) fn written(node: &Node) -> Json {
     match &node.value {
         Value::Text(text) => json!(text),
         Value::Integer(number) => json!(number),

@@ -16,6 +16,7 @@ mod said_of_databases;
 mod said_of_keys;
 mod said_of_looks;
 mod said_of_policies;
+mod said_of_pools;
 mod said_of_quantities;
 mod said_of_services;
 mod said_of_syntax;

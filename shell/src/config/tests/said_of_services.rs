@@ -251,9 +251,6 @@ address = "10.0.0.1"
 address = "10.0.0.2"
 [group.front]
 services = ["web"]
-[pool.web]
-[pool.web.member]
-a = "10.0.0.11:80"
 [[service.db.error]]
 match = "x"
 [[service.db.error]]
@@ -272,13 +269,10 @@ giveover.toml:3:2: error: [node] is not in this version
 giveover.toml:7:2: error: [group] is not in this version
   7 | [group.front]
     |  ^^^^^ take it out; each service is given over by itself
-giveover.toml:9:2: error: [pool] is not in this version
-  9 | [pool.web]
-    |  ^^^^ take it out; members can be watched one by one as services
-giveover.toml:12:14: error: service.db.error: rows of errors belong to checks of databases
-  12 | [[service.db.error]]
-     |              ^^^^^ there is no check of kind postgres or oracle
-5 errors
+giveover.toml:9:14: error: service.db.error: rows of errors belong to checks of databases
+  9 | [[service.db.error]]
+    |              ^^^^^ there is no check of kind postgres or oracle
+4 errors
 "#,
     );
 }
