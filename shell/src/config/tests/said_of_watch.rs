@@ -45,9 +45,9 @@ repeat = "0s"
 giveover.toml:2:10: error: listen: only an address of this host itself
   2 | listen = "0.0.0.0:9709"
     |          ^^^^^^^^^^^^^^ 127.0.0.1 or [::1]; a proxy that asks for a password can show it to others
-giveover.toml:3:2: error: notify.a: needs `command` or `webhook`
+giveover.toml:3:1: error: notify.a: needs `command` or `webhook`
   3 | [notify.a]
-    |  ^^^^^^^^
+    | ^^^^^^^^^^
 giveover.toml:6:11: error: webhook: a URL of http or https, without a password in it
   6 | webhook = "ftp://h/"
     |           ^^^^^^^^^^ "https://hooks.example.org/giveover"
@@ -59,7 +59,7 @@ giveover.toml:8:11: error: webhook: a URL of http or https, without a password i
     |           ^^^^^^^^^^^^^^^^^^^^^^^ "https://hooks.example.org/giveover"
 giveover.toml:9:7: error: on: no edge is called `give`
   9 | on = ["give", "restart"]
-    |       ^^^^^^ did you mean `giveover`?
+    |       ^^^^^^ edges are failure, died, restart, restarted, restart_failed, stop_failed, healed, giveover, granted, denied, not_now, aborted, unproven, budget_spent, logged, held, released, cleared, recovered, unmeasured, measured, start_failed, stopped, local_fault, local_fault_over, host_budget, host_budget_over, reset, reset_refused, board_armed, board_not_armed, board_missed, board_reset, reloaded, refused, journal_damaged, journal_failing, journal_well, daemon_started and daemon_stopped
 giveover.toml:10:10: error: repeat: must not be zero
   10 | repeat = "0s"
      |          ^^^^
