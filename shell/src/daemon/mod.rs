@@ -235,7 +235,7 @@ impl Daemon {
             Room::Method => self.service_ready(ready),
             Room::Notify => self.notify_ready(),
             Room::Board => self.board_ready(ready),
-            Room::Agent => self.agents_ready(ready.token),
+            Room::Agent => self.agents_ready(ready.token, false),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }
@@ -254,7 +254,7 @@ impl Daemon {
             Room::Method => self.service_due(token),
             Room::Notify => {}
             Room::Board => self.board_due(),
-            Room::Agent => self.agents_ready(token),
+            Room::Agent => self.agents_ready(token, true),
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),
