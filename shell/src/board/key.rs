@@ -42,6 +42,17 @@ impl From<io::Error> for KeyError {
     }
 }
 
+impl KeyError {
+    /// The same of a key that is shared with others than the board.
+    #[must_use]
+    pub fn of_others(&self) -> String {
+        match self {
+            Self::Absent => "is not there; `openssl rand -hex 32` makes one".to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -81,7 +92,7 @@ pub fn place(name: &Path) -> Result<PathBuf, KeyError> {
 /// # Errors
 /// Why there is none, behind its place.
 pub fn of_name(name: &Path) -> Result<[u8; 32], String> {
-    let said = |error: KeyError| format!("{} {error}", name.display());
+    let said = |error: KeyError| format!("{} {}", name.display(), error.of_others());
     read_secret(&place(name).map_err(said)?).map_err(said)
 }
 

@@ -108,8 +108,8 @@ fn command(option: &str, text: &str) -> Result<Vec<String>, Stop> {
 
 fn read_key(path: &Path) -> Result<Key, Stop> {
     let secret = key::read_secret(path);
-    let secret =
-        secret.map_err(|error| Stop::Said(Exit::REFUSED, format!("{} {error}", path.display())))?;
+    let said = |error: key::KeyError| format!("{} {}", path.display(), error.of_others());
+    let secret = secret.map_err(|error| Stop::Said(Exit::REFUSED, said(error)))?;
     Ok(Key::new(&secret))
 }
 

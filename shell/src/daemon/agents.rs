@@ -87,10 +87,13 @@ impl Daemon {
     }
 
     /// A source or timer of the room of heartbeats.
-    pub(super) fn agents_ready(&mut self, token: Token) {
+    pub(super) fn agents_ready(&mut self, token: Token, by_timer: bool) {
         let now = self.now;
         let mut heard = std::mem::take(&mut self.agents.heard);
-        self.agents.ears.ready(&mut self.reactor, token, now, &mut heard);
+        match by_timer {
+            true => self.agents.ears.due(&mut self.reactor, token, now, &mut heard),
+            false => self.agents.ears.ready(&mut self.reactor, token, now, &mut heard),
+        }
         for (at, bytes) in heard.drain(..) {
             self.take_beat(&at, &bytes);
         }
@@ -209,7 +212,7 @@ impl Daemon {
         let check = &self.agents.checks[place];
         let mut parts = vec![check.heard.words()];
         if let Some(Err(why)) = &check.key {
-            parts.push(format!("its key {why}"));
+            parts.push(format!("key {why}"));
         }
         let (strange, garbled) = (self.agents.strange, self.agents.ears.garbled());
         if strange > 0 || garbled > 0 {
@@ -267,6 +270,5 @@ impl Agents {
 }
 
 fn read_key(name: &std::path::Path) -> Result<Key, String> {
-    let path = key::place(name).map_err(|error| error.to_string())?;
-    key::read_secret(&path).map(|secret| Key::new(&secret)).map_err(|error| error.to_string())
+    key::of_name(name).map(|secret| Key::new(&secret))
 }

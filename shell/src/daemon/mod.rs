@@ -265,7 +265,7 @@ impl Daemon {
             Room::Method => self.service_ready(ready),
             Room::Notify => self.notify_ready(),
             Room::Board => self.board_ready(ready),
-            Room::Agent => self.agents_ready(ready.token),
+            Room::Agent => self.agents_ready(ready.token, false),
             Room::Web => self.web_ready(ready),
             Room::Hook => self.hook_ready(ready),
             Room::Pool => self.pool_ready(ready),
@@ -293,7 +293,7 @@ impl Daemon {
             Room::Method => self.service_due(token),
             Room::Notify => {}
             Room::Board => self.board_due(),
-            Room::Agent => self.agents_ready(token),
+            Room::Agent => self.agents_ready(token, true),
             Room::Web => self.web_due(token),
             Room::Hook => self.hook_due(token),
             Room::Pool => self.pool_is_due(token),

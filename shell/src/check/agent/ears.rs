@@ -77,12 +77,22 @@ struct Connection {
     /// It is longer than any heartbeat: its rest is passed over.
     skipping: bool,
     heard: Instant,
+    /// A timer goes on with it.
+    again: bool,
+}
+
+/// A place, and what hears there.
+struct Place {
+    at: At,
+    ear: Ear,
+    /// A timer goes on with it.
+    again: bool,
 }
 
 /// All places where heartbeats are heard.
 #[derive(Default)]
 pub struct Ears {
-    ears: Vec<Option<(At, Ear)>>,
+    ears: Vec<Option<Place>>,
     connections: Vec<Option<Connection>>,
     generation: u32,
     /// Connections with a line that is longer than any heartbeat.
@@ -99,7 +109,7 @@ impl Ears {
     /// Whether something is heard at `at`.
     #[must_use]
     pub fn hears(&self, at: &At) -> bool {
-        self.ears.iter().flatten().any(|(known, _)| known == at)
+        self.ears.iter().flatten().any(|known| known.at == *at)
     }
 
     /// Begins to hear at `at`, unless that is so already.
@@ -122,7 +132,7 @@ impl Ears {
             Transport::Unix(path) => Ear::Unix(unix(Path::new(&**path))?),
         };
         reactor.add(&mut SourceFd(&ear.fd()), token, Interest::READABLE)?;
-        let place = Some((at.clone(), ear));
+        let place = Some(Place { at: at.clone(), ear, again: false });
         match self.ears.get_mut(slot) {
             Some(free) => *free = place,
             None => self.ears.push(place),
@@ -133,11 +143,11 @@ impl Ears {
     /// Hears at these places only from now on.
     pub fn keep(&mut self, reactor: &Reactor, wanted: &[At]) {
         for slot in 0..self.ears.len() {
-            let gone = self.ears[slot].as_ref().is_some_and(|(at, _)| !wanted.contains(at));
+            let gone = self.ears[slot].as_ref().is_some_and(|place| !wanted.contains(&place.at));
             if !gone {
                 continue;
             }
-            if let Some((at, ear)) = self.ears[slot].take() {
+            if let Some(Place { at, ear, .. }) = self.ears[slot].take() {
                 reactor.remove(&mut SourceFd(&ear.fd()));
                 if let Transport::Unix(path) = &at.transport {
                     let _ = std::fs::remove_file(&**path); // ours
@@ -152,7 +162,38 @@ impl Ears {
         }
     }
 
-    /// A source or a timer of [`Room::Agent`]: what is heard is put into `heard`.
+    /// A timer of [`Room::Agent`]: it goes on where more is to be heard.
+    pub fn due(
+        &mut self,
+        reactor: &mut Reactor,
+        token: Token,
+        now: Instant,
+        heard: &mut Vec<Words>,
+    ) {
+        if let Some(again) = self.again(token) {
+            *again = false;
+        }
+        self.ready(reactor, token, now, heard);
+    }
+
+    /// Whether a timer goes on with whom `token` means.
+    fn again(&mut self, token: Token) -> Option<&mut bool> {
+        let Some(place) = token.index.checked_sub(CONNECTIONS) else {
+            return self.ears.get_mut(token.index as usize)?.as_mut().map(|it| &mut it.again);
+        };
+        let connection = self.connections.get_mut(place as usize)?.as_mut()?;
+        (connection.generation == token.generation).then_some(&mut connection.again)
+    }
+
+    /// Has a timer go on with it; one is enough.
+    fn go_on(&mut self, reactor: &mut Reactor, token: Token, at: Instant) {
+        if let Some(again) = self.again(token).filter(|again| !**again) {
+            *again = true;
+            reactor.timers.arm(token, at);
+        }
+    }
+
+    /// A source of [`Room::Agent`]: what is heard is put into `heard`.
     pub fn ready(
         &mut self,
         reactor: &mut Reactor,
@@ -166,7 +207,7 @@ impl Ears {
         let slot = token.index as usize;
         let mut buffer = [0; LONGEST + 1];
         for _ in 0..MOST_AT_ONCE {
-            let Some(Some((at, ear))) = self.ears.get_mut(slot) else { return };
+            let Some(Some(Place { at, ear, .. })) = self.ears.get_mut(slot) else { return };
             let accepted = match ear {
                 Ear::Udp(socket) => match socket.recv_from(&mut buffer) {
                     Ok((length, _)) => {
@@ -187,14 +228,11 @@ impl Ears {
                     // Somebody we never wrote to is not there.
                     | io::ErrorKind::ConnectionRefused => {}
                     // No descriptors, no memory; whoever waits makes no other edge.
-                    _ => {
-                        reactor.timers.arm(token, now.after(AGAIN));
-                        return;
-                    }
+                    _ => return self.go_on(reactor, token, now.after(AGAIN)),
                 },
             }
         }
-        reactor.timers.arm(token, now.after(SOON));
+        self.go_on(reactor, token, now.after(SOON));
     }
 
     /// How many lines were longer than any heartbeat.
@@ -224,8 +262,15 @@ impl Ears {
         }
         let generation = token.generation;
         let line = Vec::new();
-        self.connections[place] =
-            Some(Connection { stream, ear, generation, line, skipping: false, heard: now });
+        self.connections[place] = Some(Connection {
+            stream,
+            ear,
+            generation,
+            line,
+            skipping: false,
+            heard: now,
+            again: false,
+        });
     }
 
     fn connection_ready(
@@ -241,7 +286,7 @@ impl Ears {
         if connection.generation != token.generation {
             return;
         }
-        let Some(Some((at, _))) = ears.get(connection.ear as usize) else { return };
+        let Some(Some(Place { at, .. })) = ears.get(connection.ear as usize) else { return };
         let mut buffer = [0; 4096];
         for _ in 0..MOST_AT_ONCE {
             match connection.stream.read(&mut buffer) {
@@ -258,7 +303,7 @@ impl Ears {
                 },
             }
         }
-        reactor.timers.arm(token, now.after(SOON));
+        self.go_on(reactor, token, now.after(SOON));
     }
 
     fn hang_up(&mut self, reactor: &Reactor, place: usize) {

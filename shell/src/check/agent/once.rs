@@ -51,7 +51,7 @@ pub fn hear_once(
             ears.ready(&mut reactor, ready.token, at, &mut words);
         }
         while let Some(token) = reactor.timers.pop_due(at) {
-            ears.ready(&mut reactor, token, at, &mut words);
+            ears.due(&mut reactor, token, at, &mut words);
         }
         let mut counts = false;
         for (_, bytes) in words.drain(..) {

@@ -1,10 +1,16 @@
+use std::io::Write as _;
+use std::net::{TcpStream, UdpSocket};
+use std::time::Duration;
+
 use giveover_core::failure::{Phase, ProbeResult};
 use giveover_core::time::{Instant, Span};
 
 use super::beat::{Beat, Key, LONGEST, hundredths};
+use super::ears::{At, Ears};
 use super::heard::{Heard, Taken, Why};
 use crate::check::outcome::Outcome;
 use crate::config::agent::{AgentPlan, OTHER_UNIT, Transport, WEIGHTS};
+use crate::reactor::{Reactor, Ready};
 
 const WALL: u64 = 1_796_034_096_123;
 
@@ -214,4 +220,75 @@ fn without_a_key_only_the_same_heartbeat_twice_is_refused() {
     assert_eq!(say(5), counts(&[], &[]));
     assert_eq!(say(5), Taken::Refused(Why::Repeated, 1));
     assert_eq!(say(4), counts(&[], &[]), "its clock was set back");
+}
+
+/// Ears at a place of loopback, and what they hear.
+struct Listening {
+    reactor: Reactor,
+    ears: Ears,
+    at: At,
+    heard: Vec<Vec<u8>>,
+}
+
+impl Listening {
+    fn new(transport: Transport) -> Self {
+        // Taken and let go: nobody else asks for it meanwhile.
+        let port = UdpSocket::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port");
+        let at = At { transport, address: Some(port) };
+        let (reactor, mut ears) = (Reactor::new().expect("a reactor"), Ears::new());
+        ears.open(&reactor, &at).expect("a socket");
+        Self { reactor, ears, at, heard: Vec::new() }
+    }
+
+    /// Hears what there is, until `done`; timers are left alone.
+    fn until(&mut self, done: impl Fn(&Self) -> bool) {
+        while !done(self) {
+            let mut ready: Vec<Ready> = Vec::new();
+            self.reactor.wait(Some(Duration::from_secs(30)), &mut ready).expect("a wait");
+            assert!(!ready.is_empty(), "nothing came in 30 s");
+            for ready in ready {
+                let mut words = Vec::new();
+                self.ears.ready(&mut self.reactor, ready.token, at(0), &mut words);
+                self.heard.extend(words.into_iter().map(|(_, bytes)| bytes));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_that_is_longer_than_any_heartbeat_is_passed_over() {
+    let mut listening = Listening::new(Transport::Tcp);
+    let address = listening.at.address.expect("an address");
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    for piece in ["x".repeat(5000), "y".repeat(5000), "\nfirst\nsec".to_owned()] {
+        stream.write_all(piece.as_bytes()).expect("sent");
+    }
+    listening.until(|it| !it.heard.is_empty());
+    stream.write_all(b"ond\n").expect("sent");
+    listening.until(|it| it.heard.len() == 2);
+    assert_eq!(listening.heard, [b"first\n".to_vec(), b"second\n".to_vec()]);
+    assert_eq!(listening.ears.garbled(), 1);
+    let at = listening.at.clone();
+    assert!(listening.ears.hears(&at));
+    listening.ears.keep(&listening.reactor, &[]);
+    assert!(!listening.ears.hears(&at) && TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn a_flood_lets_others_have_their_turn_and_makes_one_timer() {
+    let mut listening = Listening::new(Transport::Udp);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.connect(listening.at.address.expect("an address")).expect("connected");
+    (0..200).for_each(|_| assert_eq!(socket.send(b"x").expect("sent"), 1));
+    listening.until(|it| !it.heard.is_empty());
+    assert_eq!((listening.heard.len(), listening.reactor.timers.len()), (64, 1));
+    socket.send(b"x").expect("sent");
+    listening.until(|it| it.heard.len() > 64);
+    assert_eq!((listening.heard.len(), listening.reactor.timers.len()), (128, 1));
+    while let Some(token) = listening.reactor.timers.pop_due(at(10)) {
+        let mut words = Vec::new();
+        listening.ears.due(&mut listening.reactor, token, at(0), &mut words);
+        listening.heard.extend(words.into_iter().map(|(_, bytes)| bytes));
+    }
+    assert_eq!((listening.heard.len(), listening.reactor.timers.len()), (201, 0));
 }

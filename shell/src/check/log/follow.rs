@@ -135,15 +135,21 @@ pub fn read(
     let cap = limits.cap.max(limits.longest as u64 + 1);
     let now = Log::open(path);
     let Some(place) = place else { return at_the_end(&now?) };
-    if let Ok(now) = &now {
-        if now.is(place) && place.is_in(now)? {
-            let mut scanner = Scanner::new(limits.longest, place.skipping);
-            let end = pour(now, place.offset, cap, &mut scanner, each)?;
-            return now.place(end - scanner.pending() as u64, scanner.is_skipping());
+    if let Some(now) = now.as_ref().ok().filter(|now| now.is(place)) {
+        if place.is_in(now)? {
+            return go_on(now, place, limits.longest, cap, each);
         }
     }
     let mut left = cap;
-    if let Some(old) = rotated_away(path, place) {
+    let old = rotated_away(path, place);
+    let renamed = old.as_ref().is_some_and(|old| old.is(place));
+    if let Some(now) = now.as_ref().ok().filter(|_| !renamed && place.offset > 0) {
+        if place.is_in(now)? {
+            // Written anew with all it held, as an editor does: what was read is not read again.
+            return go_on(now, place, limits.longest, cap, each);
+        }
+    }
+    if let Some(old) = old {
         let mut scanner = Scanner::new(limits.longest, place.skipping);
         let end = pour(&old, place.offset, left, &mut scanner, each)?;
         left -= end - place.offset;
@@ -156,6 +162,19 @@ pub fn read(
     let mut scanner = Scanner::new(limits.longest, false);
     let end = pour(&now, 0, left, &mut scanner, each)?;
     now.place(end - scanner.pending() as u64, scanner.is_skipping())
+}
+
+/// Goes on at `place` in the file it is in.
+fn go_on(
+    log: &Log,
+    place: &Place,
+    longest: usize,
+    cap: u64,
+    each: &mut dyn FnMut(&str),
+) -> io::Result<Place> {
+    let mut scanner = Scanner::new(longest, place.skipping);
+    let end = pour(log, place.offset, cap, &mut scanner, each)?;
+    log.place(end - scanner.pending() as u64, scanner.is_skipping())
 }
 
 /// Reads the end of the log at `path`, as much as one look reads, and keeps no place.

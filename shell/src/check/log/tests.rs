@@ -153,6 +153,21 @@ fn a_log_that_was_copied_and_cut_short_is_read_in_both() {
 }
 
 #[test]
+fn a_log_that_was_written_anew_with_all_it_held_is_not_read_again() {
+    let mut bench = Bench::new();
+    bench.add("old\nolder\n");
+    bench.look();
+    fs::write(bench.path("fresh"), "old\nolder\nnew\n").expect("another");
+    fs::rename(bench.path("fresh"), bench.path("log")).expect("in its place");
+    assert_eq!(bench.look(), ["new"]);
+    // Each of these logs begins alike: the one that was renamed is read to its end.
+    bench.add("last\n");
+    fs::rename(bench.path("log"), bench.path("log.1")).expect("renamed");
+    bench.add("old\nolder\nnew\nfirst\n");
+    assert_eq!(bench.look(), ["last", "old", "older", "new", "first"]);
+}
+
+#[test]
 fn what_the_cap_leaves_is_read_the_next_time() {
     let mut bench = Bench::new();
     bench.add("old\n");
