@@ -140,6 +140,23 @@ pub(super) fn simulate(
 ) -> Result<Exit, Stop> {
     let mut worst = 0;
     for file in files {
+        match sim::peer::run_file(file) {
+            Ok(None) => {}
+            Ok(Some(outcome)) => {
+                worst = worst.max(u8::from(outcome.differing() > 0));
+                let name = file.display().to_string();
+                match json {
+                    true => print(&sim::peer::json_lines(&outcome))?,
+                    false => print(&sim::peer::text(&outcome, &name))?,
+                }
+                continue;
+            }
+            Err(errors) => {
+                worst = worst.max(Exit::REFUSED.0);
+                tell.push(format!("{errors}{}", errors.summary()));
+                continue;
+            }
+        }
         let outcome = sim::run_file(file);
         worst = worst.max(sim::exit_status(&outcome));
         match &outcome {

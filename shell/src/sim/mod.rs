@@ -3,6 +3,7 @@
 //! In this version the small form ([`crate::config::scenario`]): one service, its methods and
 //! the other side answer at once and as the scenario says.
 
+pub mod peer;
 mod play;
 mod render;
 
