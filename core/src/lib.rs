@@ -23,6 +23,7 @@ pub mod peer;
 pub mod policy;
 pub mod record;
 pub mod ring;
+pub mod share;
 pub mod time;
 pub mod verdict;
 pub mod weight;
