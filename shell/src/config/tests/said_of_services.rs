@@ -250,7 +250,7 @@ address = "10.0.0.1"
 [node.b]
 address = "10.0.0.2"
 [group.front]
-services = ["web"]
+services = ["db"]
 [pool.web]
 [pool.web.member]
 a = "10.0.0.11:80"
@@ -267,6 +267,9 @@ unit = "db.service"
 check.x = "http://h/"
 "#,
         r#"
+giveover.toml:1:1: error: cluster: needs `key`
+  1 | [cluster]
+    | ^^^^^^^^^ key = "/etc/giveover/keys/cluster.key"
 giveover.toml:1:2: error: [cluster] is not in this version
   1 | [cluster]
     |  ^^^^^^^ take it out; on a single node `[giveover] command` hands a service over
@@ -288,7 +291,7 @@ giveover.toml:14:2: error: [notify] is not in this version
 giveover.toml:16:14: error: [[service.db.error]] is not in this version
   16 | [[service.db.error]]
      |              ^^^^^ take it out; rows of errors belong to checks of databases
-7 errors
+8 errors
 "#,
     );
 }
