@@ -120,7 +120,6 @@ fn of(members: &[u8]) -> Nodes {
 }
 
 /// Tables P01 to P04: each node applies each command once, whoever was asked.
-// req 2.96 2.97 2.98
 #[test]
 fn a_command_is_applied_once_on_every_node() {
     let mut world = World::new(3);
@@ -206,7 +205,6 @@ fn a_restarted_node_applies_nothing_twice() {
 }
 
 /// Tables P07, P08: all block or none; an end lets all go, and so does time.
-// req 2.101 2.102
 #[test]
 fn recovery_blocks_every_node_or_none_and_ends() {
     let blocked = |world: &World| world.sites.iter().filter(|site| site.blocked).count();

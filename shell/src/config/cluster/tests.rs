@@ -55,7 +55,6 @@ fn the_pair_with_a_witness_is_taken_with_its_defaults() {
     assert!(told.contains("drops within 5s"), "{told}");
 }
 
-// req 2.58
 #[test]
 fn two_nodes_must_say_how_they_decide() {
     says(

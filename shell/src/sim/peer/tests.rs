@@ -7,7 +7,6 @@ fn run(text: &str) -> Outcome {
     outcome.unwrap_or_else(|errors| panic!("{errors}")).expect("there are [[nodes]] in it")
 }
 
-// req 2.14 2.16 2.17 2.20 2.28 2.36 2.37 2.47 2.67 2.68 2.69 2.79 2.80 2.81 2.82 2.104
 #[test]
 fn every_timeline_comes_out_as_expected() {
     let outcome = run(VECTORS);
