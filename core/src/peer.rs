@@ -12,6 +12,7 @@
 
 mod event;
 mod hear;
+mod leave;
 mod member;
 mod message;
 mod reign;
@@ -27,8 +28,9 @@ pub use member::Member;
 pub use message::{Ahead, Ballot, Beat, Digests, Message, Mismatch, Refusal, Role, Term};
 pub use rules::{Limits, Members, Quorum, Rules, RulesError};
 
+use leave::{Release, Then};
 use member::{Rank, Rebase};
-use reign::{Reign, Release, Then};
+use reign::Reign;
 use stand::{Candidacy, Given};
 use watch::Watch;
 

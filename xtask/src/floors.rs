@@ -19,7 +19,7 @@ const HOUSES: [House; 2] = [
             &["failure", "policy"],
             &["history"],
             &["verdict", "host"],
-            &["monitor", "ladder", "arbiter", "peer", "pool", "board"],
+            &["monitor", "ladder", "arbiter", "peer", "pool", "share", "board"],
             &["wire", "record"],
         ],
     ),

@@ -4,9 +4,9 @@ use crate::node::Nodes;
 use crate::time::{Instant, Span};
 
 use super::event::{Action, Actions, Look, Ticket};
+use super::leave::Then;
 use super::member::Rebase;
 use super::message::Message;
-use super::reign::Then;
 use super::rules::Rules;
 use super::{Peer, Stage, To};
 

@@ -18,9 +18,11 @@
 
 mod layout;
 mod link;
+mod shared;
 
 use crate::node::Node;
 use crate::peer::Message;
+use crate::share;
 
 pub use link::{Counters, Link, Opened, Refused};
 
@@ -50,6 +52,13 @@ pub enum Frame {
         group: u8,
         /// What is said.
         message: Message,
+    },
+    /// For what a group shares.
+    Shared {
+        /// The group, by its place in the configuration.
+        group: u8,
+        /// What is said.
+        message: share::Message,
     },
 }
 

@@ -7,6 +7,7 @@ mod replay;
 mod same;
 mod scenario;
 mod script;
+mod share;
 mod steps;
 
 mod accounting;

@@ -38,7 +38,6 @@ fn three() -> World {
 
 /// Section 4.1.1, table W01: the first one becomes active though nobody else is there, and not
 /// before it has listened.
-// req 2.36
 #[test]
 fn the_first_becomes_active_alone_under_trusted() {
     let mut world = World::new(members(2, 0, TRUSTED));
@@ -50,7 +49,6 @@ fn the_first_becomes_active_alone_under_trusted() {
 }
 
 /// Section 4.1.2, table W02.
-// req 2.20 2.37 2.47
 #[test]
 fn a_later_one_is_a_standby_at_once() {
     let mut world = World::new(members(2, 0, TRUSTED));
@@ -66,7 +64,6 @@ fn a_later_one_is_a_standby_at_once() {
 }
 
 /// Section 4.4, table W38: what is held goes before the notice, and the standby follows at once.
-// req 2.14 2.16 2.17 2.63 2.64 2.67
 #[test]
 fn an_active_that_stops_drops_first_and_tells_then() {
     for quorum in [TRUSTED, Quorum::Stay, Quorum::Fence] {
@@ -88,7 +85,6 @@ fn pair_of(quorum: Quorum) -> World {
 }
 
 /// Section 4.5: who stopped comes back as a standby.
-// req 2.68
 #[test]
 fn a_restarted_node_is_a_standby() {
     let mut world = pair(TRUSTED);
@@ -100,7 +96,6 @@ fn a_restarted_node_is_a_standby() {
 }
 
 /// Section 4.6 and table W51: under `trusted` a cut makes two actives; once it heals one stays.
-// req 2.69 2.105
 #[test]
 fn a_cut_under_trusted_makes_two_actives_and_healing_leaves_one() {
     let mut world = pair(TRUSTED);
@@ -176,7 +171,6 @@ fn an_operator_can_force_what_nobody_may_decide() {
 }
 
 /// Table W53: the one cut off drops within its lease, the others elect after it, nobody overlaps.
-// req 2.2 2.12
 #[test]
 fn who_is_cut_off_drops_before_the_others_take_over() {
     let mut world = three();
@@ -199,7 +193,6 @@ fn who_is_cut_off_drops_before_the_others_take_over() {
 }
 
 /// Table W32: of the standbys the oldest stands, and is elected; the killed one lapses first.
-// req 2.80 2.81
 #[test]
 fn the_oldest_standby_takes_over() {
     let mut world = three();
@@ -215,7 +208,6 @@ fn the_oldest_standby_takes_over() {
 }
 
 /// Table W34, W35: who hears the active says so, and the active itself names itself.
-// req 2.81
 #[test]
 fn a_candidate_is_refused_while_the_active_lives() {
     let mut world = three();
@@ -242,7 +234,6 @@ fn a_witness_votes_and_never_stands() {
 }
 
 /// P3, tables W24 and W25: own life spent; the address goes before the word.
-// req 2.13 2.75 2.79 2.84
 #[test]
 fn a_node_that_cannot_serve_says_so() {
     let mut world = three();
@@ -264,7 +255,6 @@ fn a_node_that_cannot_serve_says_so() {
 }
 
 /// Table W20, W22: two failures are not three, and any success refills.
-// req 2.73 2.75
 #[test]
 fn life_is_spent_only_by_failures_in_a_row() {
     let mut world = pair(TRUSTED);
@@ -281,7 +271,6 @@ fn life_is_spent_only_by_failures_in_a_row() {
 
 /// Section 5.4, tables W26, W27, W50: who loses its trusted servers is down; when all do, nobody
 /// flaps, and when they are back exactly one is active.
-// req 2.7 2.22 2.104
 #[test]
 fn who_reaches_no_trusted_server_is_down() {
     let trusted = giveover_core::peer::Members { trusted: true, ..members(2, 0, TRUSTED) };
@@ -420,7 +409,6 @@ fn a_release_that_fails_waits_for_the_lapse() {
 }
 
 /// P12, tables W11 and W12: who differs is refused, with the reason on both sides.
-// req 2.28 2.55
 #[test]
 fn a_newcomer_that_differs_is_refused_with_the_reason() {
     let mut world = World::new(members(2, 0, TRUSTED));

@@ -1,7 +1,9 @@
 //! Frames between nodes: their bytes, and what a link takes from whom.
 
-use giveover_core::node::Node;
+use giveover_core::node::{Node, Nodes};
 use giveover_core::peer::{Ahead, Ballot, Beat, Digests, Message, Mismatch, Refusal, Role};
+use giveover_core::share;
+use giveover_core::time::Span;
 use giveover_core::wire::peer::{Frame, Garbage, Link, MAX_FRAME, Opened, Refused, peek};
 
 use crate::random::Random;
@@ -95,6 +97,28 @@ fn messages() -> [(&'static str, Message, &'static str); 8] {
     ]
 }
 
+/// What a group shares, with the bytes behind the kind.
+fn shared() -> [(share::Message, &'static str); 8] {
+    use share::{Command, Kind, Message, Number, Pool};
+    let members = Nodes::of_bits(0x0403_0201);
+    let number = Number { term: 5, n: 6 };
+    let command = Command { number, kind: Kind::Promote, members };
+    let pool = Pool { detached: members, primary: Some(Node(3)) };
+    [
+        (Message::Ask { kind: Kind::Detach, members }, "10 01 01020304"),
+        (Message::Have { number }, "11 0500000000000000 06000000"),
+        (
+            Message::Command { after: Number { term: 5, n: 4 }, command },
+            "12 0500000000000000 04000000 0500000000000000 06000000 02 01020304",
+        ),
+        (Message::State { number, pool }, "13 0500000000000000 06000000 01020304 03"),
+        (Message::Block { lasts: Span::from_millis(0x0102) }, "14 02010000"),
+        (Message::Ready, "15 "),
+        (Message::Refused, "16 "),
+        (Message::End, "17 "),
+    ]
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -111,6 +135,15 @@ fn the_bytes_of_version_1() {
         let expected = head + &payload.replace(' ', "");
         assert_eq!(hex(&sealed[..sealed.len() - 32]), expected, "{name}");
     }
+    for (message, bytes) in shared() {
+        let (mut a, mut b) = met();
+        let frame = Frame::Shared { group: 4, message };
+        let sealed = seal(&mut a, &frame);
+        let (kind, payload) = bytes.split_once(' ').expect("kind and payload");
+        let head = format!("01{kind}0001049a3f070000000000000009000000000000000200000000000000");
+        assert_eq!(hex(&sealed[..sealed.len() - 32]), head + &payload.replace(' ', ""));
+        assert_eq!(open(&mut b, &sealed), Ok(Opened::Frame(frame)));
+    }
     let mut a = Link::new(Node(0), Node(1), 7);
     let hello = seal(&mut a, &Frame::Hello);
     let expected = "01010001009a3f070000000000000000000000000000000100000000000000";
@@ -124,7 +157,7 @@ fn what_was_sealed_is_opened_once() {
         let frame = Frame::Message { group: 4, message };
         let sealed = seal(&mut a, &frame);
         assert!(sealed.len() <= MAX_FRAME);
-        assert_eq!(open(&mut b, &sealed), Ok(Opened::Message(frame)), "{name}");
+        assert_eq!(open(&mut b, &sealed), Ok(Opened::Frame(frame)), "{name}");
         assert_eq!(open(&mut b, &sealed), Err(Refused::Replayed), "{name}");
     }
     assert_eq!((b.counters().taken, b.counters().replayed), (9, 8));
@@ -215,8 +248,12 @@ fn any_payload_is_refused_or_read_whole() {
     let mut taken = 0;
     for _ in 0..20_000 {
         let (mut a, mut b) = met();
-        let message = messages()[random.below(8) as usize].1;
-        let mut bytes = seal(&mut a, &Frame::Message { group: 1, message });
+        let place = random.below(8) as usize;
+        let frame = match random.percent(50) {
+            true => Frame::Message { group: 1, message: messages()[place].1 },
+            false => Frame::Shared { group: 1, message: shared()[place].0 },
+        };
+        let mut bytes = seal(&mut a, &frame);
         bytes.truncate(bytes.len() - 32);
         for _ in 0..random.below(4) {
             let place = random.below(bytes.len() as u64) as usize;
@@ -227,13 +264,10 @@ fn any_payload_is_refused_or_read_whole() {
         }
         let mac = tag(&bytes);
         bytes.extend(mac);
-        if let Ok(Opened::Message(Frame::Message { group, message })) = open(&mut b, &bytes) {
+        if let Ok(Opened::Frame(frame)) = open(&mut b, &bytes) {
             taken += 1;
-            let mut again = Link::new(Node(0), Node(1), 7);
-            let (hello, mut other) = (seal(&mut again, &Frame::Hello), met().1);
-            let _ = open(&mut other, &hello);
             let (mut twin, _) = met();
-            let rewritten = seal(&mut twin, &Frame::Message { group, message });
+            let rewritten = seal(&mut twin, &frame);
             assert_eq!(rewritten[31..rewritten.len() - 32], bytes[31..bytes.len() - 32]);
         }
     }

@@ -8,7 +8,7 @@ mod world;
 use std::time::{Duration, Instant as Clock};
 
 use giveover_core::node::Node;
-use giveover_core::peer::{Defect, Event, Limits, Members, Quorum, Rules};
+use giveover_core::peer::{Defect, Event, Limits, Members, Quorum, Role, Rules};
 use stateright::{Checker, Model, Property};
 
 use world::{Faults, Kind, World, limits, link, members, now};
@@ -26,6 +26,8 @@ enum Step {
     PowerOff(Node),
     /// An orderly stop.
     Stop(Node),
+    /// The active gives over to another.
+    GiveOver(Node, Node),
     /// A daemon does not run for a while.
     Pause(Node),
     /// It runs again; true: and reads what waited before it does what is due.
@@ -91,6 +93,10 @@ impl<const N: usize> Model for Nodes<N> {
             Step::Stop(node) => {
                 world.left.stops -= 1;
                 world.feed(node, Event::Stop, now);
+            }
+            Step::GiveOver(node, to) => {
+                world.left.stops -= 1;
+                world.feed(node, Event::GiveOver { to: Some(to) }, now);
             }
             Step::Pause(node) => {
                 world.left.pauses -= 1;
@@ -162,6 +168,10 @@ impl<const N: usize> Nodes<N> {
             }
             if left.stops > 0 && daemon.poll_timeout().is_some() {
                 steps.push(Step::Stop(node));
+                if daemon.role() == Role::Active {
+                    let others = World::<N>::nodes().filter(|to| *to != node);
+                    steps.extend(others.map(|to| Step::GiveOver(node, to)));
+                }
             }
             if machine.fencing.is_some() {
                 steps.extend([Step::Fenced(node, true), Step::Fenced(node, false)]);

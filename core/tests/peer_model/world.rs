@@ -82,7 +82,7 @@ pub(crate) struct Faults {
     pub(crate) pauses: u8,
     pub(crate) kept: u8,
     pub(crate) trusted: u8,
-    /// Orderly stops.
+    /// Orderly stops and giveovers.
     pub(crate) stops: u8,
 }
 

@@ -262,6 +262,20 @@ pub(super) struct Simulated {
 /// `simulate`: plays a file in either form. `tell` hears how many of how many runs are done.
 pub(super) fn simulate(file: &Path, wanted: Wanted, tell: &mut dyn FnMut(u64, u64)) -> Simulated {
     let name = file.display().to_string();
+    match sim::peer::run_file(file) {
+        Err(errors) => return refused(&errors),
+        Ok(Some(outcome)) => {
+            return Simulated {
+                text: match wanted.json {
+                    true => sim::peer::json_lines(&outcome),
+                    false => sim::peer::text(&outcome, &name),
+                },
+                exit: u8::from(outcome.differing() > 0),
+                ..Simulated::default()
+            };
+        }
+        Ok(None) => {}
+    }
     match scenario::load_form(file) {
         Err(errors) => refused(&errors),
         Ok(Form::Small(_)) if wanted.runs.is_some() || wanted.seed.is_some() => Simulated {

@@ -10,11 +10,18 @@ const TABLES: [(&str, &str); 3] = [
     ("group", "take it out; each service is given over by itself"),
 ];
 
-/// Reports tables of later versions in `root` and takes them out, one message each.
-pub(super) fn take_tables(root: &mut Table, out: &mut Findings) {
+/// Reports tables of later versions in `root` and takes them out, one message each. `cluster` is
+/// what `[cluster]` would come to, a line each.
+pub(super) fn take_tables(root: &mut Table, cluster: &[String], out: &mut Findings) {
     for (name, remedy) in TABLES {
         if let Some(Entry { place, .. }) = root.remove(name) {
-            out.error(place, format!("[{name}] is not in this version")).label(remedy);
+            let finding = out.error(place, format!("[{name}] is not in this version"));
+            finding.label(remedy);
+            if name == "cluster" {
+                for line in cluster {
+                    finding.note(line.as_str());
+                }
+            }
         }
     }
 }

@@ -25,6 +25,7 @@ pub mod agent;
 mod board;
 mod builder;
 mod check;
+mod cluster;
 pub mod database;
 pub mod diff;
 pub mod dollar;
@@ -117,7 +118,9 @@ pub fn load_str(name: &str, text: &str) -> Result<Loaded, Report> {
 
 fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Report> {
     let mut root = std::mem::take(&mut files.root);
-    later::take_tables(&mut root, &mut out);
+    let cluster = cluster::read(&root, &mut out);
+    let told = cluster.as_ref().map_or_else(Vec::new, cluster::told);
+    later::take_tables(&mut root, &told, &mut out);
     reader::Reader::new(&root, Place::whole(0), String::new(), &[schema::ROOT], &mut out);
 
     let policies = Policies::read(entries(&root, "policy", &mut out), &mut out);

@@ -22,6 +22,7 @@ use serde_json::Value;
 
 use super::schema::Key;
 
+pub mod peer;
 pub mod pool;
 mod read;
 #[cfg(test)]

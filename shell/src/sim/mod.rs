@@ -4,6 +4,7 @@
 //! the other side answer at once and as the scenario says.
 
 pub mod chart;
+pub mod peer;
 mod play;
 mod pool;
 mod render;

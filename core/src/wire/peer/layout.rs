@@ -4,7 +4,7 @@ use crate::bytes::{Put, Take};
 use crate::node::Node;
 use crate::peer::{Ahead, Ballot, Beat, Digests, Message, Mismatch, Refusal, Role};
 
-use super::Frame;
+use super::{Frame, shared};
 
 const HOLDS: u8 = 1;
 const LAST: u8 = 2;
@@ -24,18 +24,23 @@ impl Frame {
                 Message::Leave { .. } => 0x07,
                 Message::Mismatched { .. } => 0x08,
             },
+            Self::Shared { message, .. } => shared::kind(message),
         }
     }
 
     pub(super) const fn group(&self) -> u8 {
         match self {
             Self::Hello => 0,
-            Self::Message { group, .. } => *group,
+            Self::Message { group, .. } | Self::Shared { group, .. } => *group,
         }
     }
 
     pub(super) fn put(&self, out: &mut Put<'_>) {
-        let Self::Message { message, .. } = self else { return };
+        let message = match self {
+            Self::Hello => return,
+            Self::Shared { message, .. } => return shared::put(message, out),
+            Self::Message { message, .. } => message,
+        };
         match message {
             Message::Beat(beat) => put_beat(beat, out),
             Message::Answer { term, echo } => {
@@ -131,7 +136,10 @@ impl Frame {
                 };
                 Message::Mismatched { why, age_ms: from.u64() }
             }
-            _ => return None,
+            _ => {
+                let message = shared::take(kind, &mut from)?;
+                return from.end(Self::Shared { group, message });
+            }
         };
         from.end(Self::Message { group, message })
     }

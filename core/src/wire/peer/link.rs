@@ -52,8 +52,8 @@ impl Counters {
 /// What an authentic frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// For the machine of this group.
-    Message(Frame),
+    /// For a machine of a group.
+    Frame(Frame),
     /// The other greets; true: and does not know this start yet, so it wants a hello.
     Hello {
         /// Whether to answer.
@@ -185,7 +185,7 @@ impl Link {
         (self.proven, self.told) = (incarnation, incarnation);
         Ok(match frame {
             Frame::Hello => Opened::Hello { answer: false },
-            Frame::Message { .. } => Opened::Message(frame),
+            Frame::Message { .. } | Frame::Shared { .. } => Opened::Frame(frame),
         })
     }
 

@@ -250,7 +250,7 @@ address = "10.0.0.1"
 [node.b]
 address = "10.0.0.2"
 [group.front]
-services = ["web"]
+services = ["db"]
 [[service.db.error]]
 match = "x"
 [[service.db.error]]
@@ -260,6 +260,9 @@ unit = "db.service"
 check.x = "http://h/"
 "#,
         r#"
+giveover.toml:1:1: error: cluster: needs `key`
+  1 | [cluster]
+    | ^^^^^^^^^ key = "/etc/giveover/keys/cluster.key"
 giveover.toml:1:2: error: [cluster] is not in this version
   1 | [cluster]
     |  ^^^^^^^ take it out; on a single node `[giveover] command` hands a service over
@@ -272,7 +275,7 @@ giveover.toml:7:2: error: [group] is not in this version
 giveover.toml:9:14: error: service.db.error: rows of errors belong to checks of databases
   9 | [[service.db.error]]
     |              ^^^^^ there is no check of kind postgres or oracle
-4 errors
+5 errors
 "#,
     );
 }
