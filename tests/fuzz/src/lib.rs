@@ -4,6 +4,7 @@
 use std::io::{Seek, Write};
 use std::sync::Mutex;
 
+use giveover::check::database::overhear;
 use giveover::check::dialogue::Dialogue;
 use giveover::check::outcome::{Outcome, Step};
 use giveover::check::tls::{Session, Trusted};
@@ -90,6 +91,17 @@ fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
         rest = behind;
         more.then_some(piece)
     })
+}
+
+/// What a database says to its monitor is heard alike however it was cut.
+///
+/// # Panics
+/// It is not.
+pub fn database(bytes: &[u8]) {
+    let cuts: Vec<&[u8]> = pieces(bytes).collect();
+    let whole = overhear(std::iter::once(bytes));
+    assert_eq!(whole, overhear(cuts.into_iter()), "what is heard depends on the cuts");
+    assert_eq!(whole, overhear(bytes.chunks(1)), "what is heard depends on single bytes");
 }
 
 /// Whatever stands in a configuration, it is read or refused.

@@ -29,11 +29,15 @@ use giveover_core::time::{Instant, Span};
 use self::end::{Verdict, hang_up, meet, scan};
 use self::link::Link;
 use self::monitor::{At, Monitor, Owner, Probe};
+use self::plus::Plus;
+use self::said::Heard;
+use self::session::Session;
 use super::outcome::Outcome;
 use super::resolve::{self, Resolver};
 use super::tls::Trusted;
 use super::trace::{Trace, TraceStep};
 use super::{Answer, ProbeId};
+use crate::config::database::{OracleLogin, PostgresLogin};
 use crate::config::plan::{CheckPlan, Plan};
 use crate::reactor::{Coprocess, Reactor, Ready, Room, Token};
 
@@ -51,6 +55,40 @@ pub struct Told {
     pub stop: Option<String>,
     /// To be run in the background.
     pub run: Option<Vec<String>>,
+}
+
+/// What a session with PostgreSQL that has just looked, and one with Oracle, hear in `pieces`, up to
+/// the first that is something: for those who invent them.
+pub fn overhear<'a>(pieces: impl Iterator<Item = &'a [u8]> + Clone) -> [String; 2] {
+    let login = PostgresLogin {
+        user: "u".into(),
+        database: "d".into(),
+        password_file: None,
+        socket: None,
+        tls: None,
+        schema: None,
+    };
+    let mut session = Session::begin(&login, None, false);
+    let mut plus = Plus::begin(&OracleLogin::default(), None);
+    let postgres = pieces.clone().map(|piece| {
+        session.take(piece);
+        let heard = session.next();
+        if heard == Heard::Ready {
+            session.look(None);
+            return session.next();
+        }
+        heard
+    });
+    let oracle = pieces.map(|piece| {
+        plus.as_mut().map_or(Heard::More, |plus| {
+            plus.take(piece);
+            plus.next()
+        })
+    });
+    let first = |mut heard: &mut dyn Iterator<Item = Heard>| {
+        format!("{:?}", (&mut heard).find(|heard| *heard != Heard::More))
+    };
+    [first(&mut { postgres }), first(&mut { oracle })]
 }
 
 /// Every monitor of a database.

@@ -62,7 +62,7 @@ pub struct SecureLogin {
 }
 
 /// A session with Oracle, through its client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OracleLogin {
     /// The client.
     pub sqlplus: Box<str>,
