@@ -172,9 +172,9 @@ impl<D: Device> Dog for Linux<D> {
             Left::Counting(timeout)
         } else if end == End::Reboot && self.support.magic_close && self.wait_for_boot() {
             Left::Counting(self.boot_grace)
-        } else if self.nowayout && self.support.magic_close {
-            Left::Counting(timeout)
-        } else if self.device.as_ref().is_some_and(D::cannot_be_stopped) {
+        } else if self.nowayout && self.support.magic_close
+            || self.device.as_ref().is_some_and(D::cannot_be_stopped)
+        {
             Left::Counting(timeout)
         } else {
             Left::Stopped

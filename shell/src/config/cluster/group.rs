@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use giveover_core::time::Span;
 
 use super::super::check::{self, Around};
+use super::super::database::Rows;
 use super::super::plan::CheckPlan;
 use super::super::reader::{Reader, header};
 use super::super::report::Findings;
@@ -183,6 +184,7 @@ fn asked(entry: &Entry, path: &str, nodes: &[NodePlan], out: &mut Findings) -> O
         probe_timeout: Span::from_secs(10),
         interval: Span::ZERO,
         has_process: false,
+        rows: &Rows::default(),
     };
     check::read(&asked, &around, out)
 }
