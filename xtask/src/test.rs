@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode};
 use crate::board::BOARDS;
 use crate::features;
 use crate::floors;
+use crate::fuzz;
 use crate::lacks::Lacks;
 use crate::licences;
 use crate::needs::{self, For};
@@ -35,7 +36,7 @@ Steps (* in --quick):
 /// A step: its name, whether the inner loop has it, and what it does.
 type Task = (&'static str, bool, fn(&mut Step));
 
-const TASKS: [Task; 14] = [
+const TASKS: [Task; 15] = [
     ("needs", false, needs::step),
     ("format", true, format),
     ("floors", true, floors),
@@ -46,6 +47,7 @@ const TASKS: [Task; 14] = [
     ("host-tests", true, host_tests),
     ("end-to-end", true, end_to_end),
     ("long", false, long),
+    ("fuzz", false, fuzz::step),
     ("docs", false, docs),
     ("board", false, board),
     ("real-servers", false, real_servers),
