@@ -250,6 +250,10 @@ fn the_connection_is_kept_and_counters_that_move_spare_the_work() {
     assert!(probed.contains("< let in") && probed.contains("healthy"), "{probed}");
     let probed = daemon.ok(&["probe", "db"]);
     assert!(probed.contains("healthy"), "{probed}");
+    let _ = daemon.ok(&["monitor", "stop", "db"]);
+    wait_for("it to leave", || (sql(&server, ours) == "0").then_some(()));
+    let _ = daemon.ok(&["monitor", "start", "db"]);
+    wait_for("it to come back", || (sql(&server, ours) == "1").then_some(()));
     assert_eq!(daemon.stop(), Some(0));
     wait_for("it to leave", || (sql(&server, ours) == "0").then_some(()));
 }

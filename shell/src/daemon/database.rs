@@ -2,11 +2,12 @@
 //! and what these lead to.
 
 use giveover_core::failure::Cause;
-use giveover_core::monitor::{Ended, Waiting};
+use giveover_core::monitor::Waiting;
 
 use super::Daemon;
 use super::once::ONCE;
 use super::run::Errand;
+use super::work::Work;
 use crate::check::database::Told;
 use crate::message::{self, cause};
 use crate::reactor::End;
@@ -26,20 +27,33 @@ impl Daemon {
                 }
             }
             self.take(answer);
+            if service < self.watches.len() && self.is_left(service) {
+                self.leave_database(service);
+            }
             if let Some(why) = stop.filter(|_| service < self.shown()) {
                 self.stop_by_row(service, &why);
             }
         }
     }
 
+    /// Ends sessions with the database that `service` is.
+    pub(super) fn leave_database(&mut self, service: usize) {
+        if let Some(databases) = &mut self.databases {
+            databases.leave(&mut self.reactor, &self.plan.services[service].name);
+        }
+    }
+
+    /// Whether nobody asks it any more, or it is being stopped or started.
+    fn is_left(&self, service: usize) -> bool {
+        let waiting = self.watches[service].monitor.waiting_for();
+        let ended = matches!(waiting, Waiting::GivenOver | Waiting::Ended(_));
+        ended || self.work(service) != Work::Idle
+    }
+
     /// A row says that the monitor is to end, not the database.
     fn stop_by_row(&mut self, service: usize, why: &str) {
-        let ended = matches!(
-            self.watches[service].monitor.waiting_for(),
-            Waiting::GivenOver
-                | Waiting::Ended(Ended::Stopped | Ended::NotBegun | Ended::Unmonitored)
-        );
-        if !ended {
+        let waiting = self.watches[service].monitor.waiting_for();
+        if !matches!(waiting, Waiting::GivenOver | Waiting::Ended(_)) {
             self.end_monitor(service, &format!("a row of errors ({why})"));
         }
     }

@@ -312,6 +312,7 @@ impl Daemon {
         self.say(service, message::Event::MonitorEnded, words::monitor_ended(who));
         self.note_asked(service, Wish::Unwatched.word(), who);
         self.feed(service, Event::End);
+        self.leave_database(service);
         self.called_off(service, "its monitor was told to end");
     }
 

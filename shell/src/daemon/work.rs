@@ -88,6 +88,7 @@ impl Daemon {
     pub(super) fn stop(&mut self, service: usize, then: Then) {
         self.watches[service].more().work = Work::Stopping(then);
         self.watches[service].more().work_since = Some(self.now);
+        self.leave_database(service);
         match self.plan.services[service].run {
             // Nothing of ours runs it: there is nothing to stop.
             Run::Watched => self.service_moved(service, Done::Stopped),

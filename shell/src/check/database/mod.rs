@@ -274,6 +274,16 @@ impl Databases {
         }
     }
 
+    /// The service is about to be stopped, or is no longer watched: sessions on which nothing is
+    /// asked are ended, so that a database that waits for its clients need not wait for us.
+    pub fn leave(&mut self, reactor: &mut Reactor, service: &str) {
+        let idle = |monitor: &&mut Monitor| *monitor.owner.0 == *service && monitor.at == At::Idle;
+        for monitor in self.monitors.values_mut().filter(idle) {
+            monitor.say_goodbye();
+            hang_up(reactor, monitor);
+        }
+    }
+
     /// Another plan: monitors of checks that it has unchanged go on, with their connections and
     /// how far their logs were read.
     pub fn keep(&mut self, reactor: &mut Reactor, plan: &Plan) {
