@@ -31,6 +31,7 @@ mod modes;
 mod pacing;
 mod policy;
 mod pool;
+mod pool_vectors;
 mod pool_walk;
 mod random;
 mod telling;

@@ -53,7 +53,8 @@ pub(super) fn check(options: &CheckOptions) -> Checked {
                 let seen = here::look(&mut loaded, here::ask_systemctl);
                 let board = here::look_at_board(&loaded, |plan| board::seen(&plan.port, &plan.key));
                 let pings = here::look_at_pings(&loaded, crate::check::may_ping);
-                loaded.warnings.with(&seen).with(&board).with(&pings)
+                let pools = here::look_at_pools(&loaded);
+                loaded.warnings.with(&seen).with(&board).with(&pings).with(&pools)
             } else {
                 loaded.warnings.clone()
             };

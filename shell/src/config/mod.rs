@@ -80,6 +80,8 @@ pub struct Loaded {
     places: Vec<Places>,
     giveover: [Option<Place>; 2],
     board: [Option<Place>; 2],
+    /// Of each pool: `none_left.page`, `haproxy.socket`, `nft`, `command`.
+    pools: Vec<[Option<Place>; 4]>,
 }
 
 /// Reads the configuration file at `path` and what it includes.
@@ -137,9 +139,29 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let giveover_places = [place("may"), place("command")];
     let place = |key| root.find(&["board", key]).map(|entry| entry.node.place);
     let board_places = [place("port"), place("key")];
+    let of_pools = pools.iter().map(|pool| {
+        let place = |path: &[&str]| {
+            let path = [&["pool", &*pool.name], path].concat();
+            root.find(&path).map(|entry| entry.node.place)
+        };
+        [
+            place(&["none_left", "page"]),
+            place(&["haproxy", "socket"]),
+            place(&["nft"]),
+            place(&["command"]),
+        ]
+    });
+    let of_pools = of_pools.collect();
     let (services, places) = services.into_iter().unzip();
     let plan = Plan { file, included, host, giveover, control, board, services, pools };
-    Ok(Loaded { plan, warnings, places, giveover: giveover_places, board: board_places })
+    Ok(Loaded {
+        plan,
+        warnings,
+        places,
+        giveover: giveover_places,
+        board: board_places,
+        pools: of_pools,
+    })
 }
 
 /// The tables behind `key` of the file itself.
