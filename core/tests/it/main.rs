@@ -35,6 +35,7 @@ mod peer_laws;
 mod peer_world;
 mod policy;
 mod pool;
+mod pool_vectors;
 mod pool_walk;
 mod random;
 mod telling;

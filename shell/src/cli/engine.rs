@@ -71,7 +71,8 @@ pub(super) fn check(options: &CheckOptions) -> Checked {
                 let why_not = |name: &str| secret::read(name).err().map(secret::NoSecret::words);
                 let secrets = here::look_at_secrets(&loaded, why_not);
                 let keys = here::look_at_keys(&loaded, |name| board::key::of_name(name).err());
-                let machine = [&seen, &board, &pings, &secrets, &keys];
+                let pools = here::look_at_pools(&loaded);
+                let machine = [&seen, &board, &pings, &secrets, &keys, &pools];
                 machine.into_iter().fold(loaded.warnings.clone(), |found, more| found.with(more))
             } else {
                 loaded.warnings.clone()

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -14,7 +15,9 @@ use nix::unistd::{Group, User};
 use super::Loaded;
 use super::database::{Speaks, of_home};
 use super::files::plain;
-use super::plan::{BoardPlan, Host, Kind, ProcessPlan, Run, ServicePlan, StopMethod, Target};
+use super::plan::{
+    BoardPlan, Host, Instead, Kind, ProcessPlan, Run, ServicePlan, StopMethod, Target,
+};
 use super::report::{Findings, Report};
 use super::service::Places;
 use super::source::Place;
@@ -125,6 +128,35 @@ pub fn look_at_board(
             if let (Some(place), Some((message, label))) = (place, found) {
                 out.error(place, format!("{key}: {message}")).label(label);
             }
+        }
+    }
+    let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
+    errors.with(&warnings)
+}
+
+/// The same for pools: the page, HAProxy's socket, `nft` and the command.
+pub fn look_at_pools(loaded: &Loaded) -> Report {
+    let mut out = Findings::default();
+    for (pool, [page, socket, nft, command]) in loaded.plan.pools.iter().zip(&loaded.pools) {
+        let none_left = pool.none_left.as_ref().map(|plan| &plan.instead);
+        if let (Some(Instead::Page(path)), Some(place)) = (none_left, page) {
+            if let Err(why) = fs::File::open(path) {
+                let message = format!("page: {} cannot be read: {}", path.display(), plain(&why));
+                out.error(*place, message).label("without it clients get a line of our own");
+            }
+        }
+        if let (Some(plan), Some(place)) = (&pool.haproxy, socket) {
+            if let Err(why) = UnixStream::connect(&plan.socket) {
+                let message = format!("socket: nobody answers there: {}", plain(&why));
+                let label = "stats socket PATH level admin, in HAProxy's global section";
+                out.error(*place, message).label(label);
+            }
+        }
+        if let (Some(_), Some(place)) = (&pool.nft, nft) {
+            program("nft", &["nft".to_owned()], None, *place, &mut out);
+        }
+        if let (Some(argv), Some(place)) = (&pool.command, command) {
+            program("command", argv, None, *place, &mut out);
         }
     }
     let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());

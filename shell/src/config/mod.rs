@@ -93,6 +93,8 @@ pub struct Loaded {
     places: Vec<Places>,
     giveover: [Option<Place>; 2],
     board: [Option<Place>; 2],
+    /// Of each pool: `none_left.page`, `haproxy.socket`, `nft`, `command`.
+    pools: Vec<[Option<Place>; 4]>,
 }
 
 /// Reads the configuration file at `path` and what it includes.
@@ -154,6 +156,19 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let giveover_places = [place("may"), place("command")];
     let place = |key| root.find(&["board", key]).map(|entry| entry.node.place);
     let board_places = [place("port"), place("key")];
+    let of_pools = pools.iter().map(|pool| {
+        let place = |path: &[&str]| {
+            let path = [&["pool", &*pool.name], path].concat();
+            root.find(&path).map(|entry| entry.node.place)
+        };
+        [
+            place(&["none_left", "page"]),
+            place(&["haproxy", "socket"]),
+            place(&["nft"]),
+            place(&["command"]),
+        ]
+    });
+    let of_pools = of_pools.collect();
     let (services, places) = services.into_iter().unzip();
     let plan =
         Plan { file, included, host, giveover, control, board, watch, notify, services, pools };
@@ -164,6 +179,7 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
         places,
         giveover: giveover_places,
         board: board_places,
+        pools: of_pools,
     })
 }
 

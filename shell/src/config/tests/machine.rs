@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use giveover_core::time::Span;
 
-use super::super::here::{UnitFacts, look};
+use super::super::here::{self, UnitFacts, look};
 use super::*;
 
 fn loaded(text: &str) -> Loaded {
@@ -114,4 +114,32 @@ fn a_unit_must_be_known() {
     assert!(said.contains("error: unit: systemd knows no mosquitto.service"), "{said}");
     let said = said_here(UNIT, facts("masked", "no"));
     assert!(said.contains("error: unit: mosquitto.service is masked"), "{said}");
+}
+
+#[test]
+fn what_pools_need_is_looked_for() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let page = dir.path().join("sorry.html");
+    let text = |page: &Path, command: &str| {
+        format!(
+            "[pool.web]\ncheck.port = \"tcp\"\ncommand = [\"{command}\"]\n\
+             haproxy = {{ socket = \"{}/admin.sock\" }}\n\
+             none_left = {{ page = \"{}\", listen = \"127.0.0.1:8081\" }}\n\
+             member.a = \"127.0.0.1:80\"\n",
+            dir.path().display(),
+            page.display()
+        )
+    };
+    let said = |command: &str| {
+        let loaded = load_str("giveover.toml", &text(&page, command)).expect("possible");
+        let report = here::look_at_pools(&loaded);
+        report.findings().iter().map(|it| it.message.clone()).collect::<Vec<_>>().join("; ")
+    };
+    let all = said("/no/such/program");
+    for part in ["cannot be read", "nobody answers there", "/no/such/program is not here"] {
+        assert!(all.contains(part), "{all}");
+    }
+    std::fs::write(&page, "<p>").expect("a page");
+    let _listener = std::os::unix::net::UnixListener::bind(dir.path().join("admin.sock"));
+    assert_eq!(said("/bin/sh"), "");
 }

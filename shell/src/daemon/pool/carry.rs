@@ -21,6 +21,7 @@ impl Daemon {
         let failed: Vec<bool> = state.machine.members().iter().map(|it| it.has_failed()).collect();
         let kept: Vec<bool> = state.machine.members().iter().map(|it| it.is_kept()).collect();
         let actions = state.machine.handle(event, now);
+        self.note_members(pool);
         let begins = event == Event::Begin;
         let mut told = begins;
         for action in actions {
@@ -39,7 +40,6 @@ impl Daemon {
             }
         }
         self.tell_kept(pool, &kept);
-        self.note_members(pool);
         self.arm_pool(pool);
         if told {
             self.tell_drivers(pool);
@@ -98,9 +98,11 @@ impl Daemon {
         self.say_drain_ended(pool, member, None);
     }
 
-    /// What the next run must know of the members, where that has changed.
+    /// What the next run must know of the members, where that has changed: in the kernel's hands
+    /// before anybody is told.
     fn note_members(&mut self, pool: usize) {
         let now = self.now;
+        let mut changed = false;
         let Some(state) = self.pools.list.get_mut(pool) else { return };
         for (member, known) in state.machine.members().iter().zip(&mut state.members) {
             let drain = member.drained();
@@ -117,7 +119,11 @@ impl Daemon {
             if known.noted != note {
                 known.noted = note.clone();
                 self.journal.note(now, Note::Member { machine: known.number, member: note });
+                changed = true;
             }
+        }
+        if changed {
+            self.journal.flush(now);
         }
     }
 
