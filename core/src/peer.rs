@@ -84,6 +84,8 @@ pub struct Peer<const N: usize> {
     durable: Durable,
     latest: Instant,
     clock_went_back: u32,
+    /// The highest term that anybody stood in or told of: the next one must be higher.
+    proposed: Term,
     /// When it began, or woke: until `wait` after that it neither votes nor stands.
     quiet_since: Instant,
     /// It has not yet listened for `wait`, nor heard an active.
@@ -121,6 +123,7 @@ impl<const N: usize> Peer<N> {
             durable,
             latest: now,
             clock_went_back: 0,
+            proposed: 0,
             quiet_since: now,
             fresh: true,
             voted_at: None,
@@ -438,13 +441,11 @@ impl<const N: usize> Peer<N> {
             out.push(Action::Note(Note::Silent(lead.node)));
         }
         match self.stage {
-            Stage::Standing(candidacy) if candidacy.deadline().is_some_and(|due| due <= now) => {
-                self.give_up(now);
-            }
+            Stage::Standing(candidacy) => self.on_standing_due(candidacy, now, out),
             Stage::Active(_) => self.on_reign_due(now, out),
             Stage::Releasing(release) => self.on_release_due(release, now, out),
-            // A candidate whose time is not over, and states without a deadline of their own.
-            Stage::Asleep | Stage::Idle | Stage::Standing(_) | Stage::Down | Stage::Gone => {}
+            // States without a deadline of their own.
+            Stage::Asleep | Stage::Idle | Stage::Down | Stage::Gone => {}
         }
         if self.stand_at().is_some_and(|due| due <= now) {
             self.stand(now, out);

@@ -1,13 +1,16 @@
 //! Standing for active, and voting (P1, P4, P5).
 
 use crate::node::{Node, Nodes};
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 
 use super::event::{Action, Actions, Note, Ticket, To};
 use super::member::{Member, Rank, Rebase};
 use super::message::{Ballot, Message, Refusal, Role, Term};
 use super::rules::{LEAST_GRANT, Quorum};
 use super::{Peer, Stage};
+
+/// So often is asked in one attempt.
+const ASKED: u32 = 4;
 
 /// An attempt under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,14 +19,17 @@ pub(super) struct Candidacy {
     /// When votes were asked for.
     sent: Instant,
     votes: Nodes,
+    /// Who has not said yes is asked again: a frame may be lost, and a voter that heard the active
+    /// a moment later than we is free a moment later.
+    again: Instant,
     until: Instant,
     /// The peer is being fenced: only the answer ends it.
     fencing: Option<Ticket>,
 }
 
 impl Candidacy {
-    pub(super) const fn deadline(&self) -> Option<Instant> {
-        if self.fencing.is_some() { None } else { Some(self.until) }
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if self.fencing.is_some() { None } else { Some(self.until.min(self.again)) }
     }
 
     pub(super) const fn ticket(&self) -> Option<Ticket> {
@@ -35,7 +41,12 @@ impl Candidacy {
     }
 
     pub(super) fn rebased(&self, rebase: Rebase) -> Self {
-        Self { sent: rebase.instant(self.sent), until: rebase.instant(self.until), ..*self }
+        Self {
+            sent: rebase.instant(self.sent),
+            again: rebase.instant(self.again),
+            until: rebase.instant(self.until),
+            ..*self
+        }
     }
 }
 
@@ -105,7 +116,7 @@ impl<const N: usize> Peer<N> {
     pub(super) fn next_term(&self) -> Term {
         let voted = self.durable.ballot.map_or(0, |ballot| ballot.term);
         let heard = self.others().map(|(_, member)| member.term).max().unwrap_or(0);
-        self.durable.term.max(voted).max(heard).saturating_add(1)
+        self.durable.term.max(voted).max(heard).max(self.proposed).saturating_add(1)
     }
 
     /// A vote that was not asked for counts as long as it binds its giver: where votes are
@@ -239,7 +250,7 @@ impl<const N: usize> Peer<N> {
             member.granted = None;
         }
         let until = now.after(self.rules.limits.stand_step);
-        let mut candidacy = Candidacy { term, sent, votes, until, fencing: None };
+        let mut candidacy = Candidacy { term, sent, votes, again: until, until, fencing: None };
         if self.has_won(&candidacy, now) {
             return self.win(term, votes.count(), Some(sent), now, out);
         }
@@ -250,11 +261,32 @@ impl<const N: usize> Peer<N> {
             candidacy.fencing = Some(ticket);
             out.push(Action::Fence { ticket, node });
         } else {
-            let rank = self.rank(now);
-            let Rank { last, age_ms, priority } = rank;
-            let message = Message::Stand { term, age_ms, priority, last };
-            out.push(Action::Send { to: To::All, message });
+            self.ask(&mut candidacy, now, out);
         }
+        self.stage = Stage::Standing(candidacy);
+    }
+
+    fn ask(&self, candidacy: &mut Candidacy, now: Instant, out: &mut Actions) {
+        let step = self.rules.limits.stand_step.as_millis();
+        candidacy.again = now.after(Span::from_millis((step / ASKED).max(1)));
+        let Rank { last, age_ms, priority } = self.rank(now);
+        let message = Message::Stand { term: candidacy.term, age_ms, priority, last };
+        out.push(Action::Send { to: To::All, message });
+    }
+
+    pub(super) fn on_standing_due(
+        &mut self,
+        mut candidacy: Candidacy,
+        now: Instant,
+        out: &mut Actions,
+    ) {
+        if candidacy.deadline().is_none_or(|due| due > now) {
+            return;
+        }
+        if candidacy.until <= now {
+            return self.give_up(now);
+        }
+        self.ask(&mut candidacy, now, out);
         self.stage = Stage::Standing(candidacy);
     }
 
@@ -297,9 +329,7 @@ impl<const N: usize> Peer<N> {
         now: Instant,
         out: &mut Actions,
     ) {
-        if let Some(member) = self.member_mut(from) {
-            member.term = member.term.max(known);
-        }
+        self.proposed = self.proposed.max(known);
         let Stage::Standing(candidacy) = self.stage else { return };
         if candidacy.term != term || candidacy.is_fencing() {
             return; // of an attempt that is over
@@ -319,6 +349,7 @@ impl<const N: usize> Peer<N> {
         now: Instant,
         out: &mut Actions,
     ) {
+        self.proposed = self.proposed.max(term);
         let ballot = Ballot { term, node: from };
         if let Some(why) = self.refuses(&ballot, rank, now) {
             let message = Message::Refuse { term, known: self.next_term().saturating_sub(1), why };

@@ -1,7 +1,8 @@
 //! `core::peer`: a script for each rule, and the source document's experiments.
 
 use giveover_core::peer::{
-    Action, Digests, Event, Look, Mismatch, Note, Peer, Quorum, Role, Rules, RulesError, Taken,
+    Action, Digests, Event, Look, Mismatch, Note, Peer, Quorum, Refusal, Role, Rules, RulesError,
+    Taken,
 };
 
 use crate::peer_world::{A, B, C, World, at, members, span};
@@ -205,6 +206,38 @@ fn the_oldest_standby_takes_over() {
     world.start(A);
     world.run(20_000);
     assert_eq!((world.holders(), world.overlap), (vec![C], 0), "C has been there longer");
+}
+
+/// A voter that heard the last heartbeat a moment later than the candidate refuses at first. It is
+/// asked again within the same attempt, or every takeover would fall to the next in turn.
+#[test]
+fn a_voter_that_heard_the_active_a_moment_later_is_asked_again() {
+    let mut world = three();
+    world.slow = Some((A, C, 30));
+    world.run(10_000);
+    world.power_off(A);
+    let begun = world.now;
+    while world.holders().is_empty() {
+        world.run(10);
+    }
+    let moved = world.now - begun;
+    assert!(moved <= 9_000, "{moved} ms");
+    assert_eq!((world.holders(), world.overlap), (vec![B], 0), "the older one");
+    let heard = |note: &Note| matches!(note, Note::VoteRefused(C, Refusal::Hears(A)));
+    assert!(world.sites[1].notes.iter().any(heard), "{:?}", world.sites[1].notes);
+}
+
+/// Who refused a candidate can still say goodbye, whatever term was tried.
+#[test]
+fn a_candidate_takes_the_goodbye_of_who_refused_it() {
+    let mut world = three();
+    world.cut = vec![(A, B), (C, B)];
+    world.run(20_000);
+    world.cut.clear();
+    world.run(3_000);
+    world.tell(A, Event::GiveOver { to: Some(B) });
+    world.run(100);
+    assert_eq!((world.holders(), world.overlap), (vec![B], 0));
 }
 
 /// Table W34, W35: who hears the active says so, and the active itself names itself.

@@ -69,6 +69,8 @@ pub(crate) struct World {
     frames: Vec<(u64, Node, Node, Message)>,
     pub(crate) cut: Vec<(Node, Node)>,
     pub(crate) latency: u64,
+    /// A link on which frames take longer by this.
+    pub(crate) slow: Option<(Node, Node, u64)>,
     /// Frames that get lost, or come late and twice, in a hundred.
     pub(crate) loss: u64,
     pub(crate) random: Random,
@@ -105,6 +107,7 @@ impl World {
             frames: Vec::new(),
             cut: Vec::new(),
             latency: 1,
+            slow: None,
             loss: 0,
             random: Random::new(1),
             overlap: 0,
@@ -253,7 +256,8 @@ impl World {
         if self.cut.contains(&(from, to)) {
             return;
         }
-        let at = self.now + self.latency;
+        let slow = self.slow.filter(|slow| (slow.0, slow.1) == (from, to));
+        let at = self.now + self.latency + slow.map_or(0, |slow| slow.2);
         if self.random.percent(self.loss) {
             if self.random.percent(50) {
                 let late = at + self.random.below(15_000);
