@@ -21,6 +21,7 @@ pub mod monitor;
 pub mod policy;
 pub mod record;
 pub mod ring;
+pub mod shadow;
 pub mod time;
 pub mod verdict;
 pub mod weight;

@@ -31,6 +31,7 @@ mod modes;
 mod pacing;
 mod policy;
 mod random;
+mod shadow;
 mod telling;
 mod vectors;
 mod walk;

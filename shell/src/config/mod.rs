@@ -122,6 +122,8 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let services = entries(&root, "service", &mut out);
     let services = service::read_all(services, &ground, &mut files, &mut out);
     warning::of_all(&services, &mut out);
+    let plans: Vec<_> = services.iter().map(|(plan, _)| plan.clone()).collect();
+    board::judge_shadows(root.get("board"), board.as_deref(), &plans, &mut out);
 
     let included = std::mem::take(&mut files.included);
     let sources = Arc::new(std::mem::take(&mut files.sources));

@@ -212,6 +212,7 @@ fn board_json(board: &BoardPlan) -> Value {
         "giveover": settings.second.word(),
         "nowayout": settings.nowayout,
         "required": board.required,
+        "shadow": board.shadow,
     })
 }
 
