@@ -243,6 +243,7 @@ pub type OnBoard = Shadow<[Failure; 16], [Instant; 8]>;
 /// A place for one. Its empty form is all zeros, so that a board's places take no flash.
 #[derive(Debug)]
 #[repr(u8)]
+#[expect(clippy::large_enum_variant, reason = "there is no box to put it into")]
 enum Slot {
     Empty = 0,
     Taken(OnBoard) = 1,

@@ -7,12 +7,15 @@ use std::sync::{Mutex, OnceLock};
 
 use super::Kind;
 
+/// Images by board, and whether they shadow: where each is, and the bound of its stack.
+type Built = HashMap<(&'static str, bool), (PathBuf, u32)>;
+
 /// The image of a board, built by `cargo xtask firmware`, which knows the compilers that can.
 ///
 /// # Panics
 /// It cannot be built, or does not keep its bounds.
 pub(super) fn image(kind: Kind) -> (PathBuf, u32) {
-    static BUILT: OnceLock<Mutex<HashMap<(&str, bool), (PathBuf, u32)>>> = OnceLock::new();
+    static BUILT: OnceLock<Mutex<Built>> = OnceLock::new();
     let mut built = BUILT.get_or_init(Default::default).lock().expect("a builder before us");
     let build = || {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
