@@ -24,6 +24,7 @@ pub mod policy;
 pub mod pool;
 pub mod record;
 pub mod ring;
+pub mod shadow;
 pub mod share;
 pub mod time;
 pub mod verdict;

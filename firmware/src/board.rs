@@ -7,6 +7,8 @@ use core::mem::MaybeUninit;
 use embedded_hal::digital::OutputPin;
 use giveover_core::board::{Action, Board as Machine, Durable, Event, Log, Note, Settings, Start};
 use giveover_core::monitor::Ticket;
+#[cfg(feature = "shadow")]
+use giveover_core::shadow::Shadows;
 use giveover_core::time::{Instant, Span};
 use giveover_core::wire::Key;
 
@@ -31,6 +33,8 @@ pub struct Room {
     log: MaybeUninit<Log<NOTES>>,
     link: MaybeUninit<Link>,
     kept: MaybeUninit<Kept>,
+    #[cfg(feature = "shadow")]
+    shadows: Shadows,
 }
 
 impl Room {
@@ -38,7 +42,14 @@ impl Room {
     #[must_use]
     pub const fn new() -> Self {
         let (machine, log) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        Self { machine, log, link: MaybeUninit::uninit(), kept: MaybeUninit::uninit() }
+        Self {
+            machine,
+            log,
+            link: MaybeUninit::uninit(),
+            kept: MaybeUninit::uninit(),
+            #[cfg(feature = "shadow")]
+            shadows: Shadows::NONE,
+        }
     }
 }
 
@@ -57,6 +68,8 @@ pub struct Firmware<'a, B: Board> {
     machine: &'a mut Machine,
     log: &'a mut Log<NOTES>,
     link: &'a mut Link,
+    #[cfg(feature = "shadow")]
+    shadows: &'a mut Shadows,
     tick: Tick,
     /// Of the periodic timer, at the last step.
     ticks: u32,
@@ -85,7 +98,13 @@ pub struct Firmware<'a, B: Board> {
 }
 
 /// What is in a [`Room`].
-type Rooms<'a> = (&'a mut Machine, &'a mut Log<NOTES>, &'a mut Link);
+struct Rooms<'a> {
+    machine: &'a mut Machine,
+    log: &'a mut Log<NOTES>,
+    link: &'a mut Link,
+    #[cfg(feature = "shadow")]
+    shadows: &'a mut Shadows,
+}
 
 /// The store of a board.
 type StoreOf<B> = Store<<B as Board>::Memory, <B as Board>::Flash, { Kept::BYTES }>;
@@ -109,7 +128,14 @@ impl<'a, B: Board> Firmware<'a, B> {
         let machine = wake(&kept.durable, &mut room.machine);
         let log = blank(&mut room.log);
         let link = connect(&mut room.link, kept.key, board.device());
-        let firmware = Self::put(place, board, store, (machine, log, link), kept, power_up);
+        let rooms = Rooms {
+            machine,
+            log,
+            link,
+            #[cfg(feature = "shadow")]
+            shadows: &mut room.shadows,
+        };
+        let firmware = Self::put(place, board, store, rooms, kept, power_up);
         firmware.key = kept.key;
         firmware.power_up = power_up;
         firmware.bites = if power_up { 0 } else { kept.bites.saturating_add(1) };
@@ -133,12 +159,8 @@ impl<'a, B: Board> Firmware<'a, B> {
     }
 
     #[inline(always)]
-    fn new(
-        mut board: B,
-        store: StoreOf<B>,
-        (machine, log, link): Rooms<'a>,
-        start: line::Start,
-    ) -> Self {
+    fn new(mut board: B, store: StoreOf<B>, rooms: Rooms<'a>, start: line::Start) -> Self {
+        let Rooms { machine, log, link, .. } = rooms;
         let now = machine.latest();
         let timing = timing(machine.settings());
         let line = ResetLine::new(B::WIRING, |level| board.line(level), timing, start, now);
@@ -152,6 +174,8 @@ impl<'a, B: Board> Firmware<'a, B> {
             machine,
             log,
             link,
+            #[cfg(feature = "shadow")]
+            shadows: rooms.shadows,
             jumper: Contact::new(board.jumper(), Contact::JUMPER),
             rekey: false,
             power: Contact::new(board.host_power().unwrap_or(true), Contact::POWER),

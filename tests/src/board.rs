@@ -10,7 +10,9 @@ use std::sync::MutexGuard;
 use std::time::Instant as Moment;
 
 use giveover_core::board::{Action, Board, Event, Log, Note, Request, Start, State, Why};
+use giveover_core::shadow::Shadows;
 use giveover_core::time::Instant;
+use giveover_core::wire::v1::ToShadow;
 use giveover_core::wire::{
     About, Ask, BoardEnd, Decoder, FromBoard, Key, Lines, LinkCounters, MAX_ENCODED, Opened,
     ToBoard,
@@ -38,6 +40,9 @@ pub struct Faults {
     pub deaf: u32,
     /// Its line is wired to be read, and reads low for so many ms in a pulse.
     pub reads_low: Option<u32>,
+    /// What its shadows are told of their originals is not what the host says: as if the host had
+    /// decided otherwise than it should.
+    pub bends: bool,
 }
 
 /// The board's end, with all but its pins.
@@ -63,6 +68,9 @@ pub struct Standin {
     pub feeds: u32,
     /// What is wrong.
     pub faults: Faults,
+    shadows: Shadows,
+    /// Cycles whose ends were compared.
+    pub compared: u32,
     out: Vec<u8>,
 }
 
@@ -87,6 +95,8 @@ impl Standin {
             asked: Vec::new(),
             feeds: 0,
             faults: Faults::default(),
+            shadows: Shadows::NONE,
+            compared: 0,
             out: Vec::new(),
         };
         board.carry_out(actions.as_slice(), 0, now);
@@ -134,6 +144,9 @@ impl Standin {
 
     fn take(&mut self, opened: Opened, now: Instant) {
         self.fresh |= opened.fresh;
+        if opened.fresh {
+            self.shadows.end_all();
+        }
         let to = opened.counter;
         if let Some(request) = opened.frame.request() {
             self.asked.push(request);
@@ -167,11 +180,35 @@ impl Standin {
                 self.say(&FromBoard::Answer { to, refusal: None });
             }
             ToBoard::Pair(key) => self.pair(key),
+            ToBoard::Shadow { service, at, event } => {
+                let told = event.told().expect("what a host says");
+                self.tell_shadow(service, at, told, to, now);
+            }
             _ => {
                 let refusal = Some(giveover_core::board::Refusal::Unsupported);
                 self.say(&FromBoard::Answer { to, refusal });
             }
         }
+    }
+
+    fn tell_shadow(&mut self, service: u8, at: Instant, told: ToShadow, to: u32, now: Instant) {
+        let done = match told {
+            ToShadow::Policy { at, bytes, len } => {
+                self.shadows.take_piece(at, &bytes[..usize::from(len)])
+            }
+            ToShadow::Begin => self.shadows.begin(service, at),
+            ToShadow::Event(event) => self.shadows.feed(service, event, at),
+            ToShadow::Stands { digest } => {
+                self.compared += 1;
+                let lasted = self.shadows.compare(service, digest ^ u32::from(self.faults.bends));
+                if lasted == Some(true) {
+                    self.go_on(Event::Differs { service }, 0, now);
+                }
+                lasted.is_some()
+            }
+        };
+        let refusal = (!done).then_some(giveover_core::board::Refusal::NoShadow);
+        self.say(&FromBoard::Answer { to, refusal });
     }
 
     fn pair(&mut self, key: Key) {

@@ -150,6 +150,8 @@ fn a_reload_leaves_no_gap_and_takes_other_settings_along() {
 const DOOMED: &str = "[service.uplink]\ncheck.out = { command = [\"/bin/false\"] }\ngiveover = \"board\"\n\
                       policy = { thorough_probe_interval = \"1s\", retry_interval = \"60s\" }\n";
 
+// req 1.30
+// req 1.33
 #[test]
 fn a_service_that_gives_over_to_the_board_has_the_host_reset_within_both_budgets() {
     let port = plugged();

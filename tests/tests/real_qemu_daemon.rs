@@ -155,8 +155,9 @@ fn power_cuts_of_the_board_forget_nothing_and_the_daemon_arms_it_again() {
     let mut daemon = started(&wired);
     armed(&daemon);
     let mut known = 0;
-    // A record is 34 words. After the last of them there is none within the pulse.
-    for (turn, word) in [0, 1, 20, 34, 36, 60].into_iter().enumerate() {
+    // A record is some 36 words: the intent's first, one within it, and two of what is written when
+    // the pulse is over.
+    for (turn, word) in [0, 1, 20, 42, 60].into_iter().enumerate() {
         let cut = if word == 0 {
             wired.board().cut_power(0, 0)
         } else {
@@ -166,20 +167,24 @@ fn power_cuts_of_the_board_forget_nothing_and_the_daemon_arms_it_again() {
             cut
         };
         assert_eq!(cut, word > 0, "cut {turn} at word {word}");
-        let doc = wait_for("the board to be armed again", || {
-            let doc = board(&daemon);
-            (doc["armed"] == true && doc["up_ms"].as_u64() < Some(60_000)).then_some(doc)
-        });
-        let ever = doc["resets_ever"].as_u64().expect("a number");
-        assert!(ever >= known, "{ever} after {known}, cut at word {word}");
+        // Of all that it tells after its start no pulse is missing.
         let held = wired.board().vm.held() as u64;
-        assert!(held <= ever, "{held} pulses of {ever} counted, cut at word {word}");
+        let ever = wait_for("the board to be armed again, and every pulse to be counted", || {
+            let doc = board(&daemon);
+            let ever = doc["resets_ever"].as_u64()?;
+            (doc["armed"] == true && ever >= held).then_some(ever)
+        });
+        assert!(ever >= known, "{ever} after {known}, cut at word {word}");
         known = ever;
         // The next one keeps its distance, and this one shall not spend the budget.
-        assert_eq!(daemon.cli(&["board", "clear"]).status.code(), Some(0));
         wired.wait(BOOT_GRACE + 1_000);
+        armed(&daemon);
+        let cleared = daemon.cli(&["board", "clear"]);
+        assert_eq!(cleared.status.code(), Some(0), "{}", giveover_tests::text_of(&cleared));
     }
-    assert!(known >= 3, "{known}");
+    // What was cut before its intent was whole was no pulse; of the others each was counted once.
+    assert!(known >= 1, "{known}");
+    assert_eq!(wired.board().vm.held() as u64, known);
     assert_eq!(daemon.stop(), Some(0));
 }
 
@@ -233,7 +238,7 @@ fn on_the_bench_a_pulse_is_made_measured_and_written_down() {
     assert_eq!(said.status.code(), Some(1));
     assert!(giveover_tests::text_of(&said).contains("too soon after the last pulse"));
     // And nobody is guarded after it: however long it lies there, the line stays as it is.
-    wired.board().run_alone(700_000);
+    wired.board().run_alone(70_000);
     assert_eq!(wired.board().vm.held(), 1);
     // Without the jumper a wrong key does nothing.
     fs::remove_file(&key).expect("gone");

@@ -11,6 +11,8 @@ pub(crate) struct Board {
     /// The most it may take of flash for now, in bytes. L11 wants [`FLASH`], which the machine and
     /// its wire do not keep; this is what keeps them from growing.
     pub(crate) flash: u32,
+    /// The same with shadows.
+    pub(crate) shadow_flash: u32,
     /// Where QEMU has the board: what it says of its pins.
     pub(crate) qemu: Option<Pins>,
     /// Where somebody may own one: how its image gets there.
@@ -35,12 +37,57 @@ pub(crate) const FLASH: u32 = 16 * 1024;
 /// The most its variables may take of RAM, in bytes (L11).
 pub(crate) const RAM: u32 = 4 * 1024;
 
+/// The most of RAM with shadows, of which each takes some 700 bytes.
+const SHADOW_RAM: u32 = 7 * 1024;
+
+/// And of the stack, on which a shadow is made.
+const SHADOW_STACK: u32 = 2_500;
+
+/// What an image of a board has in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variant {
+    /// What every board needs.
+    Plain,
+    /// The shadows of the host's monitors too (L10).
+    Shadow,
+}
+
+impl Variant {
+    /// Both.
+    pub(crate) const ALL: [Self; 2] = [Self::Plain, Self::Shadow];
+
+    /// The name of the image.
+    pub(crate) fn name(self, board: &Board) -> String {
+        match self {
+            Self::Plain => board.name.to_owned(),
+            Self::Shadow => format!("{}-shadow", board.name),
+        }
+    }
+
+    /// The features it is built with.
+    pub(crate) fn features(self, board: &Board) -> String {
+        match self {
+            Self::Plain => board.name.to_owned(),
+            Self::Shadow => format!("{},shadow", board.name),
+        }
+    }
+
+    /// The most it may take of flash, of RAM, and of the stack.
+    pub(crate) const fn granted(self, board: &Board) -> (u32, u32, u32) {
+        match self {
+            Self::Plain => (board.flash, RAM, board.stack),
+            Self::Shadow => (board.shadow_flash, SHADOW_RAM, SHADOW_STACK),
+        }
+    }
+}
+
 pub(crate) const BOARDS: [Board; 3] = [
     Board {
         name: "lm3s6965evb",
         target: "thumbv7m-none-eabi",
         stack: 2048,
         flash: 19_800,
+        shadow_flash: 28_000,
         qemu: Some(Pins {
             trace: "pl061_set_output",
             // Port F; the other ports are not ours.
@@ -57,6 +104,7 @@ pub(crate) const BOARDS: [Board; 3] = [
         target: "thumbv6m-none-eabi",
         stack: 1536,
         flash: 21_400,
+        shadow_flash: 29_800,
         qemu: Some(Pins {
             trace: "nrf51_gpio_update_output_irq",
             before: " line ",
@@ -77,6 +125,7 @@ pub(crate) const BOARDS: [Board; 3] = [
         target: "thumbv6m-none-eabi",
         stack: 1536,
         flash: 24_200,
+        shadow_flash: 32_600,
         qemu: None,
         real: Some(Real {
             chip: "RP2040",

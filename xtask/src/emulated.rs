@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Instant;
 
-use crate::board::{Board, Pins};
+use crate::board::{Board, Pins, Variant};
 use crate::firmware::{self, Report};
 use crate::needs::{self, For};
 use crate::workspace::program;
@@ -34,7 +34,7 @@ impl Emulated {
     pub(crate) fn start(board: &'static Board) -> Result<Self, String> {
         let pins = board.qemu.as_ref().ok_or_else(|| format!("QEMU has no {}", board.name))?;
         needs::install(For::RealServers)?;
-        let report = Report::build(firmware::toolchain(false)?, board)?;
+        let report = Report::build(firmware::toolchain(false)?, board, Variant::Plain)?;
         let qemu = program("qemu-system-arm").ok_or("qemu-system-arm is not installed")?;
         let mut command = Command::new(qemu);
         command.args(["-machine", board.name, "-display", "none", "-monitor", "none"]);

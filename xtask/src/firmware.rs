@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::board::{self, BOARDS, Board};
+use crate::board::{self, BOARDS, Board, Variant};
 use crate::flash;
 use crate::image::Image;
 use crate::needs;
@@ -14,11 +14,12 @@ use crate::thumb::Toolchain;
 use crate::workspace::{self, show};
 
 const HELP: &str = "\
-cargo xtask firmware --board NAME [--debian] [--stack]
+cargo xtask firmware --board NAME [--shadow] [--debian] [--stack]
 
 Builds the image of a board and prints what it takes of flash, RAM and stack, in bytes, and where the
 image is; for rp-pico also the UF2 file made of it. Fails where that is more than it may be, and where a panic is left that could be reached.
   --board NAME   which (see below)
+  --shadow       with the shadows of the host's monitors, for `shadow = true`
   --debian       build with Debian's compiler, even if ours has the targets
   --stack        print the chain of calls that takes most of the stack
 
@@ -29,6 +30,7 @@ Boards:
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let mut words = args.iter().map(String::as_str);
     let (mut chosen, mut debian, mut chain) = (None, false, false);
+    let mut variant = Variant::Plain;
     while let Some(word) = words.next() {
         match word {
             "-h" | "--help" => {
@@ -41,17 +43,18 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
                 Some((name, None)) => return unknown(name),
                 None => return unknown(""),
             },
+            "--shadow" => variant = Variant::Shadow,
             "--debian" => debian = true,
             "--stack" => chain = true,
             other => {
-                let known = ["--board", "--debian", "--stack"];
+                let known = ["--board", "--shadow", "--debian", "--stack"];
                 return suggest::usage("option", other, known.into_iter());
             }
         }
     }
     let Some(board) = chosen else { return unknown("") };
     let done = toolchain(debian).and_then(|toolchain| {
-        let report = Report::build(toolchain, board)?;
+        let report = Report::build(toolchain, board, variant)?;
         show(&format!("\n{}\n{}", toolchain.describe(), Report::HEAD));
         show(&report.line());
         if chain {
@@ -91,6 +94,7 @@ pub(crate) fn toolchain(debian: bool) -> Result<Toolchain, String> {
 /// What an image takes.
 pub(crate) struct Report {
     board: &'static Board,
+    variant: Variant,
     pub(crate) path: PathBuf,
     flash: u32,
     ram: u32,
@@ -105,8 +109,12 @@ impl Report {
     ///
     /// # Errors
     /// It does not build, which it does not where a panic is left; or it cannot be read.
-    pub(crate) fn build(toolchain: Toolchain, board: &'static Board) -> Result<Self, String> {
-        let path = toolchain.image(board).map_err(|why| {
+    pub(crate) fn build(
+        toolchain: Toolchain,
+        board: &'static Board,
+        variant: Variant,
+    ) -> Result<Self, String> {
+        let path = toolchain.image(board, variant).map_err(|why| {
             format!("{why}\n(`giveover_a_panic_is_reachable` undefined means what it says)")
         })?;
         let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -114,14 +122,15 @@ impl Report {
         let stack = stack::bound(&image).map_err(|why| format!("no stack bound: {why}"))?;
         let sizes = image.sizes;
         let (flash, ram) = (sizes.text + sizes.data, sizes.data + sizes.bss);
-        Ok(Self { board, path, flash, ram, stack })
+        Ok(Self { board, variant, path, flash, ram, stack })
     }
 
     /// A line of the table.
     pub(crate) fn line(&self) -> String {
-        let (name, most) = (self.board.name, self.board.stack);
+        let name = self.variant.name(self.board);
         let (flash, ram, stack) = (self.flash, self.ram, self.stack.bytes);
-        let (wanted, granted, ram_limit) = (board::FLASH, self.board.flash, board::RAM);
+        let (granted, ram_limit, most) = self.variant.granted(self.board);
+        let wanted = board::FLASH;
         format!(
             "{name:<20}{flash:>8}{wanted:>8}{granted:>8}{ram:>8}{ram_limit:>8}{stack:>8}{most:>8}\n"
         )
@@ -137,10 +146,11 @@ impl Report {
     /// # Errors
     /// Which are not.
     pub(crate) fn judge(&self) -> Result<(), String> {
+        let (flash, ram, stack) = self.variant.granted(self.board);
         let kept = [
-            ("flash", self.flash, self.board.flash),
-            ("static RAM", self.ram, board::RAM),
-            ("stack", self.stack.bytes, self.board.stack),
+            ("flash", self.flash, flash),
+            ("static RAM", self.ram, ram),
+            ("stack", self.stack.bytes, stack),
         ];
         let over = kept.iter().filter(|(_, is, most)| is > most);
         let over: Vec<String> =
@@ -148,6 +158,7 @@ impl Report {
         if over.is_empty() {
             return Ok(());
         }
-        Err(format!("{} takes more than it may: {}", self.board.name, over.join(", ")))
+        let name = self.variant.name(self.board);
+        Err(format!("{name} takes more than it may: {}", over.join(", ")))
     }
 }

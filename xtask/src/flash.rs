@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::board::{self, Board};
+use crate::board::{self, Board, Variant};
 use crate::child;
 use crate::firmware::{self, Report};
 use crate::suggest;
@@ -12,18 +12,19 @@ use crate::uf2;
 use crate::workspace::{output, program, relative, show};
 
 const HELP: &str = "\
-cargo xtask flash --board NAME [--dry]
+cargo xtask flash --board NAME [--shadow] [--dry]
 
 Builds the image of a board and gives it to one that is plugged in: by probe-rs where a debug probe
 is, else by the drive that the board shows, else it prints what is left to do.
   --board NAME   microbit or rp-pico
+  --shadow       with the shadows of the host's monitors, for `shadow = true`
   --dry          build, and print what would be done
 ";
 
 /// The verb.
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let mut words = args.iter().map(String::as_str);
-    let (mut chosen, mut dry) = (None, false);
+    let (mut chosen, mut dry, mut variant) = (None, false, Variant::Plain);
     while let Some(word) = words.next() {
         match word {
             "-h" | "--help" => {
@@ -36,11 +37,15 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
                 None => return firmware::unknown(""),
             },
             "--dry" => dry = true,
-            other => return suggest::usage("option", other, ["--board", "--dry"].into_iter()),
+            "--shadow" => variant = Variant::Shadow,
+            other => {
+                let known = ["--board", "--shadow", "--dry"];
+                return suggest::usage("option", other, known.into_iter());
+            }
         }
     }
     let Some(board) = chosen else { return firmware::unknown("") };
-    match flash(board, dry) {
+    match flash(board, variant, dry) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("xtask: {error}");
@@ -49,11 +54,11 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     }
 }
 
-fn flash(board: &'static Board, dry: bool) -> Result<(), String> {
+fn flash(board: &'static Board, variant: Variant, dry: bool) -> Result<(), String> {
     let Some(real) = &board.real else {
         return Err(format!("nobody can flash {}: it is emulated only", board.name));
     };
-    let report = Report::build(firmware::toolchain(false)?, board)?;
+    let report = Report::build(firmware::toolchain(false)?, board, variant)?;
     report.judge()?;
     let file = file(board, &report.path)?;
     if let Some(probe) = program("probe-rs").filter(|_| has_probe()) {

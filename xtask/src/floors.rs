@@ -20,7 +20,7 @@ const HOUSES: [House; 2] = [
             &["history"],
             &["verdict", "host"],
             &["monitor", "ladder", "arbiter", "peer", "pool", "share", "board"],
-            &["wire", "record"],
+            &["wire", "record", "shadow"],
         ],
     ),
     (

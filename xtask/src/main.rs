@@ -19,6 +19,7 @@ mod harness;
 mod image;
 mod lacks;
 mod licences;
+mod mutants;
 mod needs;
 mod qemu;
 mod requirements;
@@ -40,7 +41,7 @@ use std::process::ExitCode;
 /// A verb: its name, one line of help, and what runs it.
 type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const VERBS: [Verb; 9] = [
+const VERBS: [Verb; 10] = [
     ("test", "everything CI checks; --quick is the inner loop (test --help)", test::run),
     ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
     ("size", "code and data of core and firmware on the board's processors", size::run),
@@ -49,6 +50,7 @@ const VERBS: [Verb; 9] = [
     ("qemu", "a board in QEMU, its serial line on a terminal", qemu::run),
     ("sim-board", "a board in QEMU and a daemon that feeds it, to watch", sim_board::run),
     ("fuzz", "bytes from outside, as a fuzzer invents them; --keep grows the corpus", fuzz::run),
+    ("mutants", "changes to the board's code that a test should notice", mutants::run),
     ("bench", "our figures beside those of HAProxy, monit and keepalived", bench::run),
 ];
 

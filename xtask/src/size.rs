@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::ExitCode;
 
-use crate::board::BOARDS;
+use crate::board::{BOARDS, Variant};
 use crate::elf;
 use crate::firmware::Report;
 use crate::needs;
@@ -51,13 +51,13 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 pub(crate) fn images(toolchain: Toolchain) -> Result<(), String> {
     let mut text = format!("\n{}", Report::HEAD);
     let mut over = Vec::new();
-    for board in &BOARDS {
-        match Report::build(toolchain, board) {
+    for (variant, board) in Variant::ALL.iter().flat_map(|v| BOARDS.iter().map(move |b| (*v, b))) {
+        match Report::build(toolchain, board, variant) {
             Ok(report) => {
                 text += &report.line();
                 over.extend(report.judge().err());
             }
-            Err(why) => over.push(format!("{}: {why}", board.name)),
+            Err(why) => over.push(format!("{}: {why}", variant.name(board))),
         }
     }
     show(&text);

@@ -6,7 +6,7 @@
 use std::fs;
 use std::process::{Command, ExitCode};
 
-use crate::board::BOARDS;
+use crate::board::{BOARDS, Variant};
 use crate::features;
 use crate::floors;
 use crate::fuzz;
@@ -179,7 +179,9 @@ fn board(step: &mut Step) {
                 Ok(table) => show(&table),
                 Err(error) => step.fail(error),
             }
-            BOARDS.iter().for_each(|board| step.check(toolchain.clippy(board)));
+            for variant in Variant::ALL {
+                BOARDS.iter().for_each(|board| step.check(toolchain.clippy(board, variant)));
+            }
             step.check(size::images(toolchain));
         }
         Err(missing) => step.fail(missing),

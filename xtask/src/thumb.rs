@@ -1,10 +1,11 @@
 //! Core and firmware on the board's processors, by whichever compiler can build for them.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::board::Board;
+use crate::board::{Board, Variant};
 use crate::child;
 use crate::features;
 use crate::needs::{self, For};
@@ -122,22 +123,32 @@ impl Toolchain {
     }
 
     /// Builds the image of a board, and says where it is.
-    pub(crate) fn image(self, board: &Board) -> Result<PathBuf, String> {
-        let mut command = self.plain("build");
+    pub(crate) fn image(self, board: &Board, variant: Variant) -> Result<PathBuf, String> {
+        child::run(&mut self.on_image("build", board, variant))?;
+        let folder = self.target_dir().join(board.target).join("firmware");
+        let (made, path) = (folder.join(board.name), folder.join(variant.name(board)));
+        if made != path {
+            // Cargo knows one image of a name, and writes over it for the next.
+            let copied = fs::copy(&made, &path);
+            copied.map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        Ok(path)
+    }
+
+    fn on_image(self, verb: &str, board: &Board, variant: Variant) -> Command {
+        let mut command = self.plain(verb);
         command.args(["--package", "giveover-firmware", "--profile", "firmware"]);
-        command.args(["--target", board.target, "--features", board.name, "--bin", board.name]);
-        child::run(&mut command)?;
-        Ok(self.target_dir().join(board.target).join("firmware").join(board.name))
+        command.args(["--target", board.target, "--bin", board.name]);
+        command.args(["--features", &variant.features(board)]);
+        command
     }
 
     /// The lints on the image of a board, where the compiler that runs us can build it.
-    pub(crate) fn clippy(self, board: &Board) -> Result<(), String> {
+    pub(crate) fn clippy(self, board: &Board, variant: Variant) -> Result<(), String> {
         if self == Toolchain::Debian {
             return Ok(());
         }
-        let mut command = self.plain("clippy");
-        command.args(["--package", "giveover-firmware", "--profile", "firmware"]);
-        command.args(["--target", board.target, "--features", board.name, "--bin", board.name]);
+        let mut command = self.on_image("clippy", board, variant);
         child::run(command.args(["--", "-D", "warnings"]))
     }
 

@@ -218,6 +218,27 @@ impl Standing {
         }
     }
 
+    /// Whether a monitor just begun would stand so after a healthy cycle: nothing is under way,
+    /// held or put off, and the last start keeps nothing waiting any more.
+    pub(crate) fn is_calm(&self, now: Instant) -> bool {
+        let distance = u64::from(crate::policy::START_DISTANCE.as_millis());
+        let settled = self.last_start.is_none_or(|start| now.since(start) >= distance);
+        settled
+            && matches!(self.status, Status::Ok)
+            && matches!(self.cycle, Cycle::Sleeping { .. })
+            && matches!(self.pursuit, Pursuit::None)
+            && self.holds == 0
+            && self.grace_until.is_none()
+            && self.pace_floor.is_none()
+            && self.unmeasured_since.is_none()
+            && !self.dead
+    }
+
+    /// How many tickets were made.
+    pub(crate) const fn tickets(&self) -> u32 {
+        self.last_ticket
+    }
+
     /// When the monitor wants to be woken.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let pursuit = match self.pursuit {

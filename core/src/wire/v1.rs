@@ -4,6 +4,6 @@ mod event;
 mod from_board;
 mod to_board;
 
-pub use event::EventBytes;
+pub use event::{EventBytes, ToShadow};
 pub use from_board::{About, FromBoard, Lines};
 pub use to_board::{Ask, ToBoard};

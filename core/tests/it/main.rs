@@ -38,6 +38,7 @@ mod pool;
 mod pool_vectors;
 mod pool_walk;
 mod random;
+mod shadow;
 mod telling;
 mod vectors;
 mod walk;

@@ -60,6 +60,10 @@ impl<B: Board> Firmware<'_, B> {
     #[inline(never)]
     fn take(&mut self, opened: &Opened, now: Instant) -> Option<Event> {
         self.fresh |= opened.fresh;
+        #[cfg(feature = "shadow")]
+        if opened.fresh {
+            self.shadows.end_all();
+        }
         let to = opened.counter;
         match opened.frame {
             ToBoard::Feed { answer, verdict } => {
@@ -75,10 +79,48 @@ impl<B: Board> Firmware<'_, B> {
                 self.answer(to, None);
             }
             ToBoard::Pair(key) => self.pair(key),
+            #[cfg(not(feature = "shadow"))]
             ToBoard::Shadow { .. } => self.answer(to, Some(Refusal::Unsupported)),
+            #[cfg(feature = "shadow")]
+            ToBoard::Shadow { service, at, event } => {
+                let (refusal, differs) = self.tell_shadow(service, at, &event);
+                self.answer(to, refusal);
+                return differs.then_some(Event::Differs { service });
+            }
             _ => return opened.frame.request().map(Event::Host),
         }
         None
+    }
+
+    /// Tells a shadow. Why not, if not; and whether it has differed from its original for long
+    /// enough.
+    #[cfg(feature = "shadow")]
+    #[inline(never)]
+    fn tell_shadow(
+        &mut self,
+        service: u8,
+        at: Instant,
+        told: &giveover_core::wire::v1::EventBytes,
+    ) -> (Option<Refusal>, bool) {
+        use giveover_core::wire::v1::ToShadow;
+        let Some(told) = told.told() else { return (Some(Refusal::OutOfRange), false) };
+        let mut differs = false;
+        let done = match told {
+            ToShadow::Policy { at, bytes, len } => {
+                let bytes = bytes.get(..usize::from(len)).unwrap_or(&[]);
+                self.shadows.take_piece(at, bytes)
+            }
+            ToShadow::Begin => self.shadows.begin(service, at),
+            ToShadow::Event(event) => self.shadows.feed(service, event, at),
+            ToShadow::Stands { digest } => match self.shadows.compare(service, digest) {
+                Some(lasted) => {
+                    differs = lasted;
+                    true
+                }
+                None => false,
+            },
+        };
+        (if done { None } else { Some(Refusal::NoShadow) }, differs)
     }
 
     #[inline(never)]

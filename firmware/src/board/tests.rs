@@ -220,7 +220,8 @@ fn the_jumper_and_what_cannot_be_done_are_said() {
     let event = giveover_core::wire::v1::EventBytes::new(&giveover_core::monitor::Event::Timeout)
         .expect("short");
     let shadow = ToBoard::Shadow { service: 0, at: Instant::from_millis(0), event };
-    assert_eq!(play.refusal(&shadow), Some(Refusal::Unsupported));
+    let refusal = if cfg!(feature = "shadow") { Refusal::NoShadow } else { Refusal::Unsupported };
+    assert_eq!(play.refusal(&shadow), Some(refusal));
     play.bench.jumper.set(true);
     play.run(200);
     assert_eq!(play.firmware.machine.state(), State::Disarmed);

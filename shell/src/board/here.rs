@@ -70,6 +70,7 @@ mod tests {
                 settings: Settings::DEFAULT,
                 confirm_after: Span::from_secs(1),
                 required: false,
+                shadow: false,
             };
             seen(&plan).map(|found| found.map(|(message, _)| message).unwrap_or_default())
         };

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 
 use giveover_core::board::{End, Entry, Refusal, Settings, Verdict};
 use giveover_core::time::{Instant, Span};
+use giveover_core::wire::v1::{EventBytes, ToShadow};
 use giveover_core::wire::{
     Ask, Decoder, Garbage, HostEnd, Key, LinkCounters, MAX_ENCODED, Refused, ToBoard,
 };
@@ -27,7 +28,9 @@ const TRIES: u8 = 3;
 /// The counters are asked for with every so many feeds.
 const COUNT_EVERY: u32 = 4;
 /// More requests than this are not queued.
-const MOST_QUEUED: usize = 32;
+const MOST_QUEUED: usize = 64;
+/// Of them so many may be for shadows; then the line is too slow, and they begin anew.
+const MOST_SHADOWED: usize = 32;
 
 /// Why a request has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +70,10 @@ pub enum News {
     Answered(u32, Result<(), Failed>),
     /// An entry of its log.
     Logged(Entry),
+    /// Nobody knows what the board's shadows have heard last: they begin anew.
+    ShadowsLost,
+    /// The board does not shadow this service.
+    NoShadow(u8, Refusal),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +97,8 @@ enum For {
     Perhaps,
     Log,
     Flush,
+    /// What a shadow is told. Said twice it would count twice, so it never is.
+    Shadow,
     Outside(u32),
 }
 
@@ -318,6 +327,26 @@ impl Link {
         self.queue.is_empty() && self.flight.is_none()
     }
 
+    /// Tells the board's shadow of a service something, in order with all that it is told.
+    /// [`News::ShadowsLost`] says that it did not arrive.
+    pub fn tell_shadow(&mut self, service: u8, at: Instant, told: &ToShadow, now: Instant) {
+        let waiting = self.queue.iter().filter(|request| request.purpose == For::Shadow).count();
+        match EventBytes::of(told).filter(|_| self.is_up() && waiting < MOST_SHADOWED) {
+            Some(event) => {
+                let frame = ToBoard::Shadow { service, at, event };
+                self.queue.push_back(Request { frame, purpose: For::Shadow });
+                self.go_on(now);
+            }
+            None => self.lose_shadows(),
+        }
+    }
+
+    /// What was still to be told is not.
+    fn lose_shadows(&mut self) {
+        self.queue.retain(|request| request.purpose != For::Shadow);
+        self.news.push_back(News::ShadowsLost);
+    }
+
     /// Announces an end without waiting for anything: there is no time for an answer.
     pub fn last_word(&mut self, end: End) {
         if self.is_up() {
@@ -415,8 +444,12 @@ impl Link {
         let flight = self.flight.take().map(|flight| flight.request);
         let asked: Vec<Request> = flight.into_iter().chain(self.queue.drain(..)).collect();
         for request in asked {
-            if let For::Outside(number) = request.purpose {
-                self.news.push_back(News::Answered(number, Err(Failed::NoAnswer)));
+            match request.purpose {
+                For::Outside(number) => {
+                    self.news.push_back(News::Answered(number, Err(Failed::NoAnswer)));
+                }
+                For::Shadow => self.news.push_back(News::ShadowsLost),
+                _ => {} // asked again on the next connection
             }
         }
         self.feeding = None;
@@ -510,6 +543,10 @@ impl Link {
 
     fn request_unanswered(&mut self, flight: Flight, nonce: u64, now: Instant) {
         self.flight = None;
+        if flight.request.purpose == For::Shadow {
+            self.lose_shadows();
+            return self.go_on(now);
+        }
         if flight.tries < TRIES {
             self.out.push(0);
             return self.fly(flight.request, flight.tries + 1, now);

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 
 use giveover_core::board::{Second, Settings, SettingsError};
+use giveover_core::shadow;
 use giveover_core::time::Span;
 
-use super::plan::{BoardKind, BoardPlan};
+use super::plan::{BoardKind, BoardPlan, GoesTo, ServicePlan};
 use super::quantity::written;
 use super::reader::{Reader, header};
 use super::report::Findings;
 use super::schema;
 use super::source::Place;
-use super::tree::{Entry, Node, Table};
+use super::tree::{Entry, Node, Table, Value};
 use super::values;
 
 /// The longest wait before a boot is confirmed.
@@ -56,23 +57,19 @@ pub(super) fn board(entry: Option<&Entry>, out: &mut Findings) -> Option<Box<Boa
 /// A board with our firmware.
 fn ours(reader: &Reader<'_>, out: &mut Findings) -> Option<BoardPlan> {
     foreign(reader, &["pretimeout"], "giveover", out);
-    if let Some(shadow) = reader.entry("shadow") {
-        if reader.read("shadow", values::boolean, out) == Some(true) {
-            let finding = out.error(shadow.node.place, "shadow: is not in this version");
-            finding.label("take it out: the board trusts the host's own monitors");
-        }
-    }
     let port = needed(reader, "port", values::path, "\"/dev/giveover-board\"", out);
     let key = needed(reader, "key", values::secret_file, "\"/etc/giveover/keys/board.key\"", out);
     let settings = settings(reader, out);
     let confirm = (Span::from_secs(1), MOST_CONFIRM);
     let confirm_after = reader.read("confirm_after", within(confirm), out);
+    let (required, shadow) = (required(reader, out), shadow(reader, out));
     Some(BoardPlan {
         kind: BoardKind::Giveover { key: PathBuf::from(key?) },
         port: PathBuf::from(port?),
         settings,
         confirm_after: confirm_after.unwrap_or(USUAL_CONFIRM),
-        required: required(reader, out),
+        required,
+        shadow,
     })
 }
 
@@ -114,6 +111,7 @@ fn linux(reader: &Reader<'_>, out: &mut Findings) -> Option<BoardPlan> {
         settings: simple(reader, timeout, out),
         confirm_after: USUAL_CONFIRM,
         required: required(reader, out),
+        shadow: false,
     })
 }
 
@@ -130,7 +128,55 @@ fn stick(reader: &Reader<'_>, out: &mut Findings) -> Option<BoardPlan> {
         settings: simple(reader, timeout, out),
         confirm_after: USUAL_CONFIRM,
         required: required(reader, out),
+        shadow: false,
     })
+}
+
+/// `shadow = true`: at most four services, none with more to remember than a board has room for.
+pub(super) fn judge_shadows(
+    entry: Option<&Entry>,
+    board: Option<&BoardPlan>,
+    services: &[ServicePlan],
+    out: &mut Findings,
+) {
+    let Some(table) = entry.and_then(|entry| match &entry.node.value {
+        Value::Table(table) => Some(table),
+        _ => None,
+    }) else {
+        return;
+    };
+    let (Some(shadow), true) = (table.get("shadow"), board.is_some_and(|board| board.shadow))
+    else {
+        return;
+    };
+    let place = shadow.node.place;
+    let shadowed = || services.iter().filter(|service| service.giveover == GoesTo::Board);
+    match shadowed().count() {
+        0 => {
+            let finding = out.error(place, "shadow: no service gives over to the board");
+            finding.label("only monitors of services with giveover = \"board\" are shadowed");
+        }
+        count if count > shadow::MOST => {
+            let message = format!("shadow: {count} services give over to the board");
+            out.error(place, message).label(format!("a board shadows {} at most", shadow::MOST));
+        }
+        _ => {}
+    }
+    for service in shadowed() {
+        let (needs, has) = (service.policy.capacity(), shadow::CAPACITY);
+        let fits = needs.failures <= has.failures
+            && needs.restarts <= has.restarts
+            && needs.starts <= has.starts;
+        if !fits {
+            let message = format!("shadow: {} remembers more than a board can", service.name);
+            let label = format!(
+                "a board has room for weights of at least {}, and for {} restarts",
+                100_u16.div_ceil(has.failures),
+                has.restarts
+            );
+            out.error(place, message).label(label);
+        }
+    }
 }
 
 /// The settings of hardware that knows no more than a time-out.
@@ -153,6 +199,10 @@ fn common(reader: &Reader<'_>, settings: Settings, out: &mut Findings) -> Settin
 
 fn required(reader: &Reader<'_>, out: &mut Findings) -> bool {
     reader.read("required", values::boolean, out).unwrap_or(false)
+}
+
+fn shadow(reader: &Reader<'_>, out: &mut Findings) -> bool {
+    reader.read("shadow", values::boolean, out).unwrap_or(false)
 }
 
 /// Keys that mean nothing to hardware of this kind.

@@ -144,6 +144,8 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     warning::of_all(&services, &mut out);
     let pools = entries(&root, "pool", &mut out);
     let pools = pool::read_all(pools, !host.trusted.is_empty(), &mut out);
+    let plans: Vec<_> = services.iter().map(|(plan, _)| plan.clone()).collect();
+    board::judge_shadows(root.get("board"), board.as_deref(), &plans, &mut out);
 
     let included = std::mem::take(&mut files.included);
     let sources = Arc::new(std::mem::take(&mut files.sources));

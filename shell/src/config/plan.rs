@@ -155,6 +155,8 @@ pub struct BoardPlan {
     pub confirm_after: Span,
     /// Without an armed board the daemon does not start.
     pub required: bool,
+    /// The board shadows the monitors of the services that give over to it (L10).
+    pub shadow: bool,
 }
 
 /// `board.kind`.

@@ -294,7 +294,12 @@ pub(super) const BOARD: &[Key] = &[
     ),
     key("nowayout", "true or false", "false", "no announced end but a reboot is accepted"),
     key("required", "true or false", "false", "without an armed board the daemon does not start"),
-    key("shadow", "true or false", "false", "true is not in this version"),
+    key(
+        "shadow",
+        "true or false",
+        "false",
+        "a board with the shadow image runs the monitors of services with giveover = \"board\" too",
+    ),
 ];
 
 /// `board.policy`.

@@ -9,6 +9,7 @@ mod dog;
 mod end;
 mod memory;
 mod port;
+mod shadow;
 
 use std::collections::HashMap;
 
@@ -22,6 +23,7 @@ use self::dog::Leash;
 use self::end::Shutdown;
 use self::memory::Memory;
 use self::port::{Pairing, PortTrouble};
+use self::shadow::Shadowed;
 use super::Daemon;
 use crate::board::link::News;
 use crate::board::{Link, Serial, key};
@@ -80,6 +82,8 @@ pub(super) struct Board {
     touched: bool,
     /// Some decision is late, and nothing is fed for it.
     withheld: bool,
+    /// Services whose monitors the board runs too.
+    shadowed: Vec<Shadowed>,
     /// Until when an announced suspend is believed.
     suspend_until: Option<Instant>,
     /// The daemon ends: until when the answer to that is waited for.
@@ -113,6 +117,7 @@ impl Board {
             resets_ever: None,
             touched: true,
             withheld: false,
+            shadowed: Vec::new(),
             suspend_until: None,
             farewell: None,
             shutdown: Shutdown::default(),
@@ -171,6 +176,7 @@ impl Daemon {
         }
         let memory = Memory::read(self.journal.place().dir());
         self.board = Some(Box::new(Board::new(plan, memory, self.now)));
+        self.choose_shadowed();
         self.look_after_board();
     }
 
@@ -189,6 +195,7 @@ impl Daemon {
                 }
                 board.plan = wanted;
                 board.touched = true;
+                self.choose_shadowed();
                 self.retime_dog();
                 self.write_to_board();
             }
@@ -328,8 +335,15 @@ impl Daemon {
                 News::Connected => {
                     if let Some(board) = &mut self.board {
                         board.wait = port::WAIT_FIRST;
+                        board.end_shadows();
                     }
                 }
+                News::ShadowsLost => {
+                    if let Some(board) = &mut self.board {
+                        board.end_shadows();
+                    }
+                }
+                News::NoShadow(service, refusal) => self.no_shadow(service, refusal),
                 News::Fed(gap) => self.board_fed(gap),
                 News::Ready => self.look_back(),
                 News::Silent | News::Trouble(_) | News::Logged(_) => {}

@@ -31,6 +31,7 @@ impl Daemon {
             watch.since = self.now;
         }
         self.write_down(service, event, now, &actions);
+        self.tell_shadow(service, &event, now, is_a_cycle(&event));
         self.tell(service, &event, &actions, before);
         if is_worth_a_write(&event, &actions) {
             self.journal.flush(self.now);

@@ -17,6 +17,13 @@ pub fn screen(doc: &BoardDoc, paint: Paint) -> String {
         lines.push(format!("lines    {}", pins(doc)));
         lines.push(format!("link     {}", link(doc)));
         lines.push(format!("board    {}", board(doc)));
+        lines.extend(doc.shadows.iter().map(|shadow| {
+            let compared = match shadow.compared {
+                0 => String::new(),
+                cycles => format!(" for {cycles} cycles"),
+            };
+            format!("shadow   {} {}{compared}", shadow.service, shadow.state)
+        }));
     }
     lines.push(String::new());
     lines.join("\n")

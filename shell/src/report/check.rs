@@ -224,6 +224,7 @@ fn board_json(board: &BoardPlan) -> Value {
         "giveover": settings.second.word(),
         "nowayout": settings.nowayout,
         "required": board.required,
+        "shadow": board.shadow,
     })
 }
 

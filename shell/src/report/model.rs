@@ -172,6 +172,19 @@ pub struct BoardDoc {
     pub has_reset: Option<bool>,
     /// Bytes on its port that were no answer.
     pub noise: u32,
+    /// Services whose monitors the board runs too.
+    pub shadows: Vec<BoardShadowDoc>,
+}
+
+/// A service whose monitor the board runs too.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BoardShadowDoc {
+    /// Its name.
+    pub service: String,
+    /// `compared`, that it waits, or why there is none.
+    pub state: String,
+    /// Cycles that were compared since it began.
+    pub compared: u64,
 }
 
 /// A reset by the board.

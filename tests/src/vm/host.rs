@@ -4,8 +4,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use giveover_core::board::{Entry, Note, Report, Settings, State, Verdict};
-use giveover_core::time::Span;
+use giveover_core::board::{Entry, Note, Refusal, Report, Settings, State, Verdict};
+use giveover_core::time::{Instant, Span};
+use giveover_core::wire::v1::{EventBytes, ToShadow};
 use giveover_core::wire::{
     self, About, Ask, Decoder, FromBoard, HostEnd, Key, MAX_ENCODED, Refused, ToBoard,
 };
@@ -247,6 +248,25 @@ impl Host {
                 }
                 _ => return entries,
             }
+        }
+    }
+
+    /// Tells the board's shadow of a service something; whether it was refused.
+    ///
+    /// # Panics
+    /// The board does not answer.
+    pub fn tell_shadow(
+        &mut self,
+        vm: &mut impl Talks,
+        service: u8,
+        at: Instant,
+        told: &ToShadow,
+    ) -> Option<Refusal> {
+        let event = EventBytes::of(told).expect("short");
+        self.say(vm, &ToBoard::Shadow { service, at, event });
+        match self.wait(vm, |frame| matches!(frame, FromBoard::Answer { .. })) {
+            FromBoard::Answer { refusal, .. } => refusal,
+            other => panic!("{other:?}"),
         }
     }
 

@@ -7,18 +7,22 @@ use std::sync::{Mutex, OnceLock};
 
 use super::Kind;
 
+/// Images by board, and whether they shadow: where each is, and the bound of its stack.
+type Built = HashMap<(&'static str, bool), (PathBuf, u32)>;
+
 /// The image of a board, built by `cargo xtask firmware`, which knows the compilers that can.
 ///
 /// # Panics
 /// It cannot be built, or does not keep its bounds.
 pub(super) fn image(kind: Kind) -> (PathBuf, u32) {
-    static BUILT: OnceLock<Mutex<HashMap<&str, (PathBuf, u32)>>> = OnceLock::new();
+    static BUILT: OnceLock<Mutex<Built>> = OnceLock::new();
     let mut built = BUILT.get_or_init(Default::default).lock().expect("a builder before us");
     let build = || {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
         let mut command = Command::new(cargo);
         command.args(["xtask", "firmware", "--board", kind.name]).current_dir(&root);
+        command.args(kind.shadow.then_some("--shadow"));
         let output = command.output().expect("cargo");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let error = String::from_utf8_lossy(&output.stderr);
@@ -28,7 +32,7 @@ pub(super) fn image(kind: Kind) -> (PathBuf, u32) {
         let path = root.join(text.lines().last().expect("the image's path"));
         (path, bound.expect("a stack bound"))
     };
-    built.entry(kind.name).or_insert_with(build).clone()
+    built.entry((kind.name, kind.shadow)).or_insert_with(build).clone()
 }
 
 /// The image with every `wfi` made a `nop`.

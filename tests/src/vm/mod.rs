@@ -10,6 +10,7 @@
 mod gdb;
 pub mod host;
 mod image;
+pub mod shadowed;
 pub mod twin;
 pub mod wired;
 
@@ -32,6 +33,8 @@ use crate::wait_for;
 pub struct Kind {
     /// Its name there and here.
     name: &'static str,
+    /// With the shadows of the host's monitors.
+    shadow: bool,
     /// The handler of its periodic timer.
     tick: &'static str,
     /// The register that shows the lines, and their bits while held.
@@ -54,6 +57,7 @@ pub struct Kind {
 /// A Cortex-M3 with a watchdog and RAM that outlives a reset.
 pub const LM3S6965EVB: Kind = Kind {
     name: "lm3s6965evb",
+    shadow: false,
     tick: "SysTick",
     lines: 0x4002_5400,
     line: 1 << 0,
@@ -68,6 +72,7 @@ pub const LM3S6965EVB: Kind = Kind {
 /// A Cortex-M0 with flash that keeps its rules, and without a watchdog.
 pub const MICROBIT: Kind = Kind {
     name: "microbit",
+    shadow: false,
     tick: "periodic",
     lines: 0x5000_0504,
     line: 1 << 3,
@@ -106,6 +111,12 @@ pub fn stack_bound(kind: Kind) -> u32 {
 }
 
 impl Kind {
+    /// The same board with the image that shadows.
+    #[must_use]
+    pub const fn shadowing(self) -> Self {
+        Self { shadow: true, ..self }
+    }
+
     /// Its name in QEMU and here.
     #[must_use]
     pub const fn name(&self) -> &'static str {

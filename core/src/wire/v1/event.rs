@@ -6,6 +6,34 @@ use crate::failure::{Cause, ProbeResult};
 use crate::monitor::{Event, GiveoverOutcome, Holder, RestartOutcome, Ticket};
 use crate::weight::Weight;
 
+/// What a shadow is told besides the events of its original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToShadow {
+    /// The original was fed this.
+    Event(Event),
+    /// Bytes of the policy of the next shadow, to stand at this place of it.
+    Policy {
+        /// The place of the first.
+        at: u8,
+        /// The bytes; of them as many count as `len` says.
+        bytes: [u8; Self::PIECE],
+        /// How many.
+        len: u8,
+    },
+    /// A shadow begins behind a healthy cycle, with the policy that has come.
+    Begin,
+    /// After a cycle the original stands so.
+    Stands {
+        /// [`crate::shadow::Original::digest`] of it.
+        digest: u32,
+    },
+}
+
+impl ToShadow {
+    /// So many bytes of a policy go at once.
+    pub const PIECE: usize = 10;
+}
+
 /// An event as it is on the wire. It is opaque until asked, so that firmware without shadows
 /// carries no code for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +49,53 @@ impl EventBytes {
     /// Packs `event`; `None` for one that is not streamed: a new policy begins a new shadow.
     #[must_use]
     pub fn new(event: &Event) -> Option<Self> {
-        let mut bytes = [0; Self::MAX];
-        let mut out = Put::new(&mut bytes);
-        put(event, &mut out)?;
+        Self::of(&ToShadow::Event(*event))
+    }
+
+    /// Packs whatever a shadow is told; `None` as above.
+    #[must_use]
+    pub fn of(told: &ToShadow) -> Option<Self> {
+        let mut packed = [0; Self::MAX];
+        let mut out = Put::new(&mut packed);
+        match told {
+            ToShadow::Event(event) => put(event, &mut out)?,
+            ToShadow::Policy { at, bytes, len } => {
+                out.u8(POLICY);
+                out.u8(*at);
+                out.bytes(bytes.get(..usize::from(*len))?);
+            }
+            ToShadow::Begin => out.u8(BEGIN),
+            ToShadow::Stands { digest } => {
+                out.u8(STANDS);
+                out.u32(*digest);
+            }
+        }
         let len = out.finish()?;
-        Some(Self { bytes, len: u8::try_from(len).ok()? })
+        Some(Self { bytes: packed, len: u8::try_from(len).ok()? })
+    }
+
+    /// What a shadow is told; `None` where the bytes are none.
+    #[must_use]
+    pub fn told(&self) -> Option<ToShadow> {
+        let mut from = Take::new(self.as_slice());
+        let told = match from.u8() {
+            POLICY => {
+                let at = from.u8();
+                let (mut bytes, mut len) = ([0; ToShadow::PIECE], 0_u8);
+                for byte in &mut bytes {
+                    if from.is_empty() {
+                        break;
+                    }
+                    *byte = from.u8();
+                    len = len.wrapping_add(1);
+                }
+                ToShadow::Policy { at, bytes, len }
+            }
+            BEGIN => ToShadow::Begin,
+            STANDS => ToShadow::Stands { digest: from.u32() },
+            _ => return self.event().map(ToShadow::Event),
+        };
+        from.end(told)
     }
 
     /// The event; `None` where the bytes are none.
@@ -53,6 +123,11 @@ impl EventBytes {
         if packed.len == 0 { None } else { Some(packed) }
     }
 }
+
+/// Numbers of what is no event.
+const POLICY: u8 = 128;
+const BEGIN: u8 = 129;
+const STANDS: u8 = 130;
 
 fn put(event: &Event, out: &mut Put<'_>) -> Option<()> {
     match *event {

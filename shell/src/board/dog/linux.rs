@@ -168,13 +168,12 @@ impl<D: Device> Dog for Linux<D> {
             self.lose(Trouble::Gone, !self.nowayout);
             return Left::Closed;
         };
-        let left = if self.resetting {
-            Left::Counting(timeout)
-        } else if end == End::Reboot && self.support.magic_close && self.wait_for_boot() {
+        let stays = self.device.as_ref().is_some_and(D::cannot_be_stopped);
+        let goes_on = self.resetting || stays || (self.nowayout && self.support.magic_close);
+        let boots = !self.resetting && end == End::Reboot && self.support.magic_close;
+        let left = if boots && self.wait_for_boot() {
             Left::Counting(self.boot_grace)
-        } else if self.nowayout && self.support.magic_close
-            || self.device.as_ref().is_some_and(D::cannot_be_stopped)
-        {
+        } else if goes_on {
             Left::Counting(timeout)
         } else {
             Left::Stopped

@@ -131,9 +131,7 @@ impl Link {
         let fits = |flight: &Flight| {
             flight.request.purpose == purpose && (counter == 0 || flight.counter == counter)
         };
-        if !self.flight.as_ref().is_some_and(fits) {
-            return;
-        }
+        let Some(flight) = self.flight.filter(fits) else { return };
         self.flight = None;
         match (purpose, result) {
             (For::Settings, Ok(())) if self.told.settings != Some(self.settings) => {
@@ -160,6 +158,12 @@ impl Link {
                 }
                 self.news.push_back(News::Answered(number, result));
             }
+            (For::Shadow, Err(refusal)) => {
+                if let ToBoard::Shadow { service, .. } = flight.request.frame {
+                    self.news.push_back(News::NoShadow(service, refusal));
+                }
+            }
+            (For::Shadow, Ok(())) => {}
             (For::Knowing | For::Perhaps | For::Log | For::Flush, _) => {}
         }
         self.go_on(now);

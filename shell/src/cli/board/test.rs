@@ -102,6 +102,7 @@ fn on_the_bench(
         settings: Settings::DEFAULT,
         confirm_after: giveover_core::time::Span::ZERO,
         required: false,
+        shadow: false,
     };
     let doc = told(&plan, &found, key.id().to_string());
     let mut rows = screens::test(&doc);

@@ -38,7 +38,7 @@ policy = { retry_count = 2, retry_interval = "6h" }
 giveover = "cycle"
 nowayout = true
 required = true
-shadow = false
+shadow = true
 [service.uplink]
 unit = "wwan.service"
 check.out = "tcp://192.0.2.1:53"
@@ -58,7 +58,7 @@ giveover = "board"
     };
     assert_eq!(board.settings, expected);
     assert_eq!(board.confirm_after, Span::from_secs(60));
-    assert!(board.required);
+    assert!(board.required && board.shadow);
     assert_eq!(plan.services[0].giveover, GoesTo::Board);
     assert_eq!(plan.services[0].policy.scope().destination, Destination::Board);
     // A long time-out takes the wait for a lost port along.
@@ -81,7 +81,7 @@ confirm_after = "0s"
 policy = { retry_count = 9, retry_interval = 600, retry_cont = 3 }
 giveover = "alram"
 nowayout = 1
-shadow = true
+shadow = "yes"
 tiemout = "60s"
 "#,
         r#"
@@ -124,9 +124,9 @@ giveover.toml:10:12: error: giveover: must be "alarm", "off", "cycle" or "none"
 giveover.toml:11:12: error: nowayout: true or false is wanted, this is a number
   11 | nowayout = 1
      |            ^
-giveover.toml:12:10: error: shadow: is not in this version
-  12 | shadow = true
-     |          ^^^^ take it out: the board trusts the host's own monitors
+giveover.toml:12:10: error: shadow: true or false is wanted, this is a text
+  12 | shadow = "yes"
+     |          ^^^^^
 giveover.toml:13:1: error: unknown key `tiemout` in board
   13 | tiemout = "60s"
      | ^^^^^^^ did you mean `timeout`?
@@ -225,4 +225,45 @@ giveover.toml:4:1: error: pretimeout: means nothing with kind = "giveover"
 1 error
 "#,
     );
+}
+
+#[test]
+fn shadows_have_their_room() {
+    let service = |name: &str, more: &str| {
+        format!("[service.{name}]\ncheck.x = \"tcp://192.0.2.1:53\"\ngiveover = \"board\"\n{more}")
+    };
+    let board = format!("{LEAST}shadow = true\n");
+    check(
+        &board,
+        r#"
+giveover.toml:4:10: error: shadow: no service gives over to the board
+  4 | shadow = true
+    |          ^^^^ only monitors of services with giveover = "board" are shadowed
+1 error
+"#,
+    );
+    let names = ["a", "b", "c", "d", "e"];
+    let five: String = names.iter().map(|name| service(name, "")).collect();
+    check(
+        &(board.clone() + &five),
+        r#"
+giveover.toml:4:10: error: shadow: 5 services give over to the board
+  4 | shadow = true
+    |          ^^^^ a board shadows 4 at most
+1 error
+"#,
+    );
+    let many = "start = [\"/bin/a\"]\npolicy = { retry_count = 9, retry_interval = \"3h\" }\n";
+    let large = service("a", many);
+    check(
+        &(board.clone() + &large),
+        r#"
+giveover.toml:4:10: error: shadow: a remembers more than a board can
+  4 | shadow = true
+    |          ^^^^ a board has room for weights of at least 7, and for 8 restarts
+1 error
+"#,
+    );
+    let four: String = names.iter().take(4).map(|name| service(name, "")).collect();
+    assert!(plan_of(&(board + &four)).board.expect("a board").shadow);
 }

@@ -105,6 +105,7 @@ impl Daemon {
         };
         let (told, ours) = (board.link.told(), board.link.counters());
         let mut doc = told_by(doc, told, ours, &board.plan.settings, self.now);
+        doc.shadows = self.shadows_doc(board);
         doc.last_reset = told.report.as_ref().and_then(|(report, at)| {
             let last = report.last?;
             let when = at.as_millis().saturating_sub(u64::from(last.ago_ms));
