@@ -9,6 +9,7 @@ mod catalogue;
 pub mod cause;
 pub mod host;
 pub mod legacy;
+pub mod pool;
 pub mod secret;
 pub mod span;
 pub mod tls;

@@ -27,8 +27,16 @@ impl Server {
     /// It ends, or does not listen.
     #[must_use]
     pub fn start(command: impl FnOnce(&Path, u16) -> Command) -> Self {
+        Self::start_at(free_port(), command)
+    }
+
+    /// The same at a port that is known to be free, such as one it was stopped at.
+    ///
+    /// # Panics
+    /// It ends, or does not listen.
+    #[must_use]
+    pub fn start_at(port: u16, command: impl FnOnce(&Path, u16) -> Command) -> Self {
         let dir = tempfile::Builder::new().prefix("giveover-server-").tempdir().expect("a place");
-        let port = free_port();
         let mut command = command(dir.path(), port);
         let log = fs::File::create(dir.path().join("server.log")).expect("a log");
         let child = command

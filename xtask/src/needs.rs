@@ -33,7 +33,14 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 32] = [
+const PACKAGES: [Package; 37] = [
+    Package {
+        name: "chromium",
+        brings: "chromium",
+        unit: None,
+        needed: For::RealServers,
+        why: "the dashboard and the pictures, in a real browser",
+    },
     Package {
         name: "openssl",
         brings: "openssl",
@@ -96,6 +103,27 @@ const PACKAGES: [Package; 32] = [
         unit: Some("rpcbind.service"),
         needed: For::RealServers,
         why: "a real portmapper for `rpc` checks",
+    },
+    Package {
+        name: "nfs-common",
+        brings: "/sbin/rpc.statd",
+        unit: Some("rpc-statd.service"),
+        needed: For::RealServers,
+        why: "a real statd, whose port rpcbind is asked for",
+    },
+    Package {
+        name: "nfs-ganesha",
+        brings: "/usr/bin/ganesha.nfsd",
+        unit: Some("nfs-ganesha.service"),
+        needed: For::RealServers,
+        why: "a real NFS server that needs no kernel: nfsd, mountd and lockd",
+    },
+    Package {
+        name: "nfs-ganesha-mem",
+        brings: "/usr/share/doc/nfs-ganesha-mem",
+        unit: None,
+        needed: For::RealServers,
+        why: "something for it to share",
     },
     Package {
         name: "slapd",
@@ -208,7 +236,14 @@ const PACKAGES: [Package; 32] = [
         brings: "haproxy",
         unit: Some("haproxy.service"),
         needed: For::RealServers,
-        why: "the balancer of the preset of that name",
+        why: "a real balancer, which follows a pool's members",
+    },
+    Package {
+        name: "nftables",
+        brings: "nft",
+        unit: Some("nftables.service"),
+        needed: For::RealServers,
+        why: "maps and sets of a real kernel, which follow a pool's members",
     },
     Package {
         name: "haproxy",

@@ -36,7 +36,7 @@ Steps (* in --quick):
 /// A step: its name, whether the inner loop has it, and what it does.
 type Task = (&'static str, bool, fn(&mut Step));
 
-const TASKS: [Task; 15] = [
+const TASKS: [Task; 16] = [
     ("needs", false, needs::step),
     ("format", true, format),
     ("floors", true, floors),
@@ -48,6 +48,7 @@ const TASKS: [Task; 15] = [
     ("end-to-end", true, end_to_end),
     ("long", false, long),
     ("fuzz", false, fuzz::step),
+    ("model", false, model),
     ("docs", false, docs),
     ("board", false, board),
     ("real-servers", false, real_servers),
@@ -157,6 +158,12 @@ fn long(step: &mut Step) {
     step.run(&mut cargo(["build", "--package", "giveover"]));
     let tests = ["test", "--package", "giveover-tests", "--no-fail-fast", "--test", "long_*"];
     step.run_tests(&mut cargo(tests));
+}
+
+/// The model checker, in a profile of its own: it visits millions of states.
+fn model(step: &mut Step) {
+    let tests = ["test", "--profile", "model", "--package", "giveover-core"];
+    step.run_tests(cargo(tests).args(["--features", "defects", "--test", "peer_model"]));
 }
 
 fn docs(step: &mut Step) {

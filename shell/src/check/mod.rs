@@ -3,21 +3,27 @@
 //! A probe is begun with a [`ProbeId`] and answered exactly once with an [`Answer`]: a verdict,
 //! "cannot measure", or "void" when we did not run. Nothing here counts or decides.
 
+pub mod agent;
 pub mod chunked;
 pub mod command;
 pub mod database;
 pub mod dialogue;
+pub mod exports;
 pub mod http;
 pub mod instance;
+pub mod log;
 pub mod needle;
 pub mod once;
 pub mod oracle;
 pub mod outcome;
 pub mod path;
+pub mod presence;
 mod prober;
+pub mod remote;
 pub mod resolve;
 pub mod secret;
 mod socket;
+pub mod state;
 pub mod tcp;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -92,13 +98,30 @@ pub trait Checks {
 impl ProbeId {
     /// Stands for the host's trusted servers in place of a service.
     pub const TRUSTED: u32 = u32::MAX;
+    /// From here on members of pools stand in place of services: so many for each pool as a pool
+    /// can have.
+    pub const POOLS: u32 = 1 << 28;
+
+    /// The pool and the member, by their places, that `service` stands for.
+    #[must_use]
+    pub fn member(service: u32) -> Option<(usize, usize)> {
+        let flat = service.checked_sub(Self::POOLS).filter(|_| service != Self::TRUSTED)?;
+        let most = u32::from(giveover_core::pool::Pool::MOST);
+        Some(((flat / most) as usize, (flat % most) as usize))
+    }
 }
 
 impl Checks for Plan {
     fn check(&self, id: ProbeId) -> Option<&CheckPlan> {
         match id.service {
             ProbeId::TRUSTED => self.host.trusted.get(usize::from(id.check)),
-            _ => self.services.check(id),
+            service => match ProbeId::member(service) {
+                Some((pool, member)) => {
+                    let member = self.pools.get(pool)?.members.get(member)?;
+                    member.checks.get(usize::from(id.check))
+                }
+                None => self.services.check(id),
+            },
         }
     }
 }

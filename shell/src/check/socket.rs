@@ -171,6 +171,53 @@ impl Socket {
         Ok((socket, own.ok().map(|own| own.port())))
     }
 
+    /// A raw socket for echo requests to whom ever, and reports about them. `None`: it is not
+    /// permitted.
+    ///
+    /// # Errors
+    /// The kernel's own; nothing is left open.
+    pub(super) fn shared_echo(v6: bool) -> Result<Option<Self>, Errno> {
+        let (fd, is_raw) = match echo_socket(v6) {
+            Err(Errno::PERM) => return Ok(None),
+            other => other?,
+        };
+        if !is_raw {
+            return Ok(None);
+        }
+        let told = match v6 {
+            false => setsockopt(&fd, Ipv4RecvErr, &true),
+            true => setsockopt(&fd, Ipv6RecvErr, &true),
+        };
+        told.map_err(|errno| Errno::from_raw_os_error(errno as i32))?;
+        Ok(Some(Self { fd, watched: false }))
+    }
+
+    /// Sends to `address`, on a socket without ports.
+    ///
+    /// # Errors
+    /// The kernel's own.
+    pub(super) fn send_to(&self, bytes: &[u8], address: IpAddr) -> Result<usize, Errno> {
+        let to = SocketAddr::new(address, 0);
+        rustix::net::sendto(&self.fd, bytes, SendFlags::NOSIGNAL, &to)
+    }
+
+    /// Reads what there is, and from whom it is.
+    ///
+    /// # Errors
+    /// The kernel's own, EAGAIN if there is nothing.
+    pub(super) fn receive_from(&self, buffer: &mut [u8]) -> Result<(usize, Option<IpAddr>), Errno> {
+        let (_, length, from) = rustix::net::recvfrom(&self.fd, buffer, RecvFlags::empty())?;
+        let from = from.and_then(|from| SocketAddr::try_from(from).ok());
+        Ok((length, from.map(|from| from.ip())))
+    }
+
+    /// The loop need not hear of it.
+    pub(super) fn unwatch(&mut self, reactor: &Reactor) {
+        if std::mem::take(&mut self.watched) {
+            reactor.remove(&mut SourceFd(&self.fd.as_raw_fd()));
+        }
+    }
+
     /// The next report that something sent did not arrive: what it means, and the beginning of
     /// what was sent, in `buffer`.
     pub(super) fn report<'b>(&self, buffer: &'b mut [u8]) -> Option<(Errno, &'b [u8])> {

@@ -18,6 +18,7 @@ over when the budget is spent. It remembers why, and can be asked.
   check [FILE]                 everything that is wrong with a configuration, and what it leads to
   preset [NAME]                what a preset stands for
   simulate FILE…               run scenarios in virtual time
+  replay JOURNAL [--with FILE] what was recorded once more, also under another policy
   probe TARGET                 probe once: a URL, KIND ADDRESS, or SERVICE[/CHECK]
 
   status [SERVICE…]            how services are; --watch keeps showing it
@@ -34,7 +35,9 @@ over when the budget is spent. It remembers why, and can be asked.
   monitor stop|start SERVICE…  end or begin monitoring while it runs on
   notify SERVICE WHAT          report that it died, failed or is well
   reload [--dry-run]           read the configuration again
+  agent TO --name NAME         send heartbeats, load and work units to a monitor
   board status|test|pair|…     the board that resets this host
+  pool list|drain|enable|…     members behind a balancer
 
   help VERB|KIND|EVENT|WARNING what it means; `help exit` for exit statuses
 
@@ -161,7 +164,7 @@ mod tests {
     fn what_nothing_is_called_is_said_with_the_nearest_name() {
         let said = |word| about(word).expect_err("no such name").to_string();
         assert_eq!(said("restrat"), "nothing is called `restrat`; did you mean `restart`?");
-        assert_eq!(said("pool"), "pool: not in this version");
+        assert_eq!(said("node"), "node: not in this version");
         assert_eq!(said("zzzzzz"), "nothing is called `zzzzzz`");
     }
 }

@@ -5,7 +5,7 @@ use clap::Args;
 use super::exit::{Exit, Stop};
 use super::session::{self, Session};
 use super::{json, place, watch};
-use crate::report::model::{ServiceDoc, StatusDoc};
+use crate::report::model::{PoolDoc, ServiceDoc, StatusDoc};
 use crate::report::{phrase, service, status};
 
 /// Say how services are
@@ -22,7 +22,8 @@ pub(super) struct Status {
     /// Keep showing it; in a pipe, print events as they come
     #[arg(long)]
     watch: bool,
-    /// Exit 1 unless every service is ok, measured and not held, and a board armed
+    /// Exit 1 unless every service is ok, measured and not held, every pool has a member that takes
+    /// work, and a board is armed
     #[arg(long)]
     exit_code: bool,
 }
@@ -45,7 +46,8 @@ pub(super) fn run(verb: &Status, session: &mut Session<'_>) -> Result<Exit, Stop
         session.print(&text)?;
     }
     let armed = doc.board.as_ref().is_none_or(|board| board.armed);
-    let well = armed && doc.services.iter().all(is_well);
+    let pools = verb.services.is_empty().then_some(&doc.pools).into_iter().flatten();
+    let well = armed && doc.services.iter().all(is_well) && pools.into_iter().all(serves);
     Ok(if verb.exit_code && !well { Exit::NO } else { Exit::DONE })
 }
 
@@ -60,6 +62,11 @@ fn screen(doc: &StatusDoc, verb: &Status, session: &Session<'_>) -> String {
 /// The daemon's document as it came: one of a newer daemon has fields that we do not know.
 fn whole(bytes: &[u8]) -> String {
     String::from(String::from_utf8_lossy(bytes).trim_end()) + "\n"
+}
+
+/// Somebody takes work, it can be judged, and whoever is told of it follows.
+fn serves(pool: &PoolDoc) -> bool {
+    pool.none_left.is_none() && pool.frozen.is_none() && pool.trouble.is_empty()
 }
 
 /// Ok, measured, and nobody keeps it from being acted on.

@@ -131,12 +131,28 @@ fn host(old: &Plan, new: &Plan) -> Vec<String> {
     list.note("giveover.command", old.giveover.command != new.giveover.command);
     list.spell("giveover.timeout", &written(old.giveover.timeout), &written(new.giveover.timeout));
     list.note("control.command", old.control != new.control);
+    list.note("watch.listen", old.watch != new.watch);
+    list.note("notify", old.notify != new.notify);
     match (&old.board, &new.board) {
         (None, Some(_)) => list.0.push("+board".to_owned()),
         (Some(_), None) => list.0.push("-board".to_owned()),
         (old, new) => list.note("board", old != new),
     }
+    pools(&mut list, old, new);
     list.0
+}
+
+fn pools(list: &mut List, old: &Plan, new: &Plan) {
+    let find = |plan: &'_ Plan, name: &str| plan.pools.iter().position(|pool| *pool.name == *name);
+    for pool in &new.pools {
+        match find(old, &pool.name).and_then(|at| old.pools.get(at)) {
+            None => list.0.push(format!("+pool {}", pool.name)),
+            Some(was) => list.note(&format!("pool {}", pool.name), was != pool),
+        }
+    }
+    for pool in old.pools.iter().filter(|pool| find(new, &pool.name).is_none()) {
+        list.0.push(format!("-pool {}", pool.name));
+    }
 }
 
 fn changes(old: &ServicePlan, new: &ServicePlan, before: &Plan, after: &Plan) -> Vec<String> {

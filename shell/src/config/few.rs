@@ -24,6 +24,13 @@ impl<T> Few<T> {
     }
 }
 
+impl<T> Default for Few<T> {
+    /// None.
+    fn default() -> Self {
+        Self::Many(Box::default())
+    }
+}
+
 impl<T> Deref for Few<T> {
     type Target = [T];
 

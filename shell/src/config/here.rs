@@ -64,7 +64,7 @@ pub fn look_at_pings(loaded: &Loaded, may: impl Fn(bool) -> bool) -> Report {
             let ping = matches!(&check.kind, Kind::Talk(talk) if matches!(**talk, Talk::Ping));
             let refused = |target: &Target| match target.host {
                 Host::Address(address) => !may(address.is_ipv6()),
-                Host::Name(_) => !may(false),
+                Host::Name(_) | Host::Socket(_) => !may(false),
             };
             if ping && check.targets.iter().any(refused) {
                 let message = format!("check.{}: cannot measure: no right to ping", check.name);
@@ -86,6 +86,25 @@ pub fn look_at_secrets(loaded: &Loaded, why_not: impl Fn(&str) -> Option<&'stati
             if let Some(why) = check.password_file().and_then(&why_not) {
                 let message = format!("check.{}: cannot measure: {why}", check.name);
                 out.error(*place, message).label("one line, readable by the daemon's user alone");
+            }
+        }
+    }
+    let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
+    errors.with(&warnings)
+}
+
+/// The same for the keys of agents: `wrong` says what is wrong with one on this machine.
+pub fn look_at_keys(loaded: &Loaded, wrong: impl Fn(&Path) -> Option<String>) -> Report {
+    let mut out = Findings::default();
+    for (service, places) in loaded.plan.services.iter().zip(&loaded.places) {
+        for (check, place) in service.checks.iter().zip(&places.checks) {
+            let key = match &check.kind {
+                Kind::Agent(plan) => plan.key.as_deref(),
+                _ => None,
+            };
+            if let Some(why) = key.and_then(&wrong) {
+                let message = format!("check.{}: cannot measure: key {why}", check.name);
+                out.error(*place, message).label("64 hexadecimal digits, chmod 0400");
             }
         }
     }

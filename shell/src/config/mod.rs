@@ -15,13 +15,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use giveover_core::policy::Limits;
+
 pub use self::diff::{Diff, diff};
 pub use self::report::{Finding, Level, Report};
 
 mod address;
+pub mod agent;
 mod board;
 mod builder;
 mod check;
+mod cluster;
 pub mod database;
 pub mod diff;
 pub mod dollar;
@@ -38,9 +42,11 @@ mod needs;
 pub mod pack;
 pub mod plan;
 mod policy;
+pub mod pool;
 pub mod preset;
 pub mod quantity;
 mod reader;
+pub mod remote;
 mod report;
 mod run;
 pub mod scenario;
@@ -49,6 +55,7 @@ mod scope;
 mod service;
 mod snippet;
 mod source;
+pub mod state;
 mod syntax;
 mod tables;
 pub mod talk;
@@ -59,10 +66,13 @@ pub mod tls;
 mod tree;
 mod values;
 pub mod warning;
+mod watch;
 pub mod words;
+pub mod world;
 
 pub use self::report::many;
 pub use self::source::{Place, Source, Sources};
+pub use self::watch::EDGES;
 
 use self::files::Files;
 use self::plan::Plan;
@@ -78,6 +88,8 @@ pub struct Loaded {
     pub plan: Plan,
     /// What is possible but hardly meant.
     pub warnings: Report,
+    /// What `[policy.default]` comes to: the limits of a service that says nothing.
+    pub default_limits: Limits,
     places: Vec<Places>,
     giveover: [Option<Place>; 2],
     board: [Option<Place>; 2],
@@ -106,7 +118,9 @@ pub fn load_str(name: &str, text: &str) -> Result<Loaded, Report> {
 
 fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Report> {
     let mut root = std::mem::take(&mut files.root);
-    later::take_tables(&mut root, &mut out);
+    let cluster = cluster::read(&root, &mut out);
+    let told = cluster.as_ref().map_or_else(Vec::new, cluster::told);
+    later::take_tables(&mut root, &told, &mut out);
     reader::Reader::new(&root, Place::whole(0), String::new(), &[schema::ROOT], &mut out);
 
     let policies = Policies::read(entries(&root, "policy", &mut out), &mut out);
@@ -115,6 +129,8 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let host = host::host(root.get("host"), limits.limits.probe_timeout, &mut out);
     let control = host::control(root.get("control"), &mut out);
     let board = board::board(root.get("board"), &mut out);
+    let watch = watch::watch(root.get("watch"), &mut out);
+    let notify = watch::notify(entries(&root, "notify", &mut out), &mut out);
     let ground = Ground {
         policies: &policies,
         limits: &limits,
@@ -124,6 +140,8 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let services = entries(&root, "service", &mut out);
     let services = service::read_all(services, &ground, &mut files, &mut out);
     warning::of_all(&services, &mut out);
+    let pools = entries(&root, "pool", &mut out);
+    let pools = pool::read_all(pools, !host.trusted.is_empty(), &mut out);
 
     let included = std::mem::take(&mut files.included);
     let sources = Arc::new(std::mem::take(&mut files.sources));
@@ -137,8 +155,16 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let place = |key| root.find(&["board", key]).map(|entry| entry.node.place);
     let board_places = [place("port"), place("key")];
     let (services, places) = services.into_iter().unzip();
-    let plan = Plan { file, included, host, giveover, control, board, services };
-    Ok(Loaded { plan, warnings, places, giveover: giveover_places, board: board_places })
+    let plan =
+        Plan { file, included, host, giveover, control, board, watch, notify, services, pools };
+    Ok(Loaded {
+        plan,
+        warnings,
+        default_limits: limits.limits,
+        places,
+        giveover: giveover_places,
+        board: board_places,
+    })
 }
 
 /// The tables behind `key` of the file itself.

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::few::Few;
 use super::plan::{
-    BoardPlan, CheckPlan, GiveoverPlan, HostPlan, Plan, Question, ServicePlan, Targets, Terms,
+    BoardPlan, CheckPlan, GiveoverPlan, HostPlan, Listen, NotifyPlan, Plan, PoolPlan, Question,
+    ServicePlan, Targets, Terms,
 };
 
 /// A plan as bytes; `None` if it cannot be written down, as with a path that is not UTF-8.
@@ -26,6 +27,9 @@ pub fn pack(plan: &Plan) -> Option<Vec<u8>> {
         Some(PackedCheck { targets: check.targets.clone(), question })
     };
     let trusted = plan.host.trusted.iter().map(&mut check).collect::<Option<_>>()?;
+    let members = plan.pools.iter().flat_map(|pool| &pool.members);
+    let mut of_member = |checks: &Few<CheckPlan>| checks.iter().map(&mut check).collect();
+    let members = members.map(|member| of_member(&member.checks)).collect::<Option<_>>()?;
     let mut services = Vec::new();
     for service in &plan.services {
         let packed = PackedService {
@@ -43,9 +47,13 @@ pub fn pack(plan: &Plan) -> Option<Vec<u8>> {
         giveover: plan.giveover.clone(),
         control: plan.control.clone(),
         board: plan.board.clone(),
+        watch: plan.watch.clone(),
+        notify: plan.notify.clone(),
         terms: terms.items,
         questions: questions.items,
         services: plan.services.len(),
+        pools: plan.pools.clone(),
+        members,
     };
     let mut bytes = postcard::to_stdvec(&head).ok()?;
     bytes.extend_from_slice(&services);
@@ -61,6 +69,11 @@ pub fn unpack(bytes: &[u8]) -> Option<Plan> {
         Some(CheckPlan { targets: check.targets, question })
     };
     let trusted = packed.trusted.into_iter().map(check).collect::<Option<_>>()?;
+    let mut pools = packed.pools;
+    let mut checks = packed.members.into_iter();
+    for member in pools.iter_mut().flat_map(|pool| &mut pool.members) {
+        member.checks = checks.next()?.into_iter().map(check).collect::<Option<_>>()?;
+    }
     let mut services = Vec::with_capacity(packed.services.min(rest.len()));
     for _ in 0..packed.services {
         let (service, behind): (PackedService, _) = postcard::take_from_bytes(rest).ok()?;
@@ -78,7 +91,10 @@ pub fn unpack(bytes: &[u8]) -> Option<Plan> {
         giveover: packed.giveover,
         control: packed.control,
         board: packed.board,
+        watch: packed.watch,
+        notify: packed.notify,
         services,
+        pools,
     })
 }
 
@@ -92,9 +108,14 @@ struct Head {
     giveover: GiveoverPlan,
     control: Vec<String>,
     board: Option<Box<BoardPlan>>,
+    watch: Option<Listen>,
+    notify: Vec<NotifyPlan>,
     terms: Vec<Arc<Terms>>,
     questions: Vec<Arc<Question>>,
     services: usize,
+    pools: Vec<PoolPlan>,
+    /// The checks of every member of every pool, in their order.
+    members: Vec<Few<PackedCheck>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -144,6 +165,14 @@ mod tests {
         [board]
         port = "/dev/giveover-board"
         key = "board.key"
+        [watch]
+        listen = "127.0.0.1:9709"
+        [notify.ops]
+        webhook = "https://hooks.example.org/x"
+        on = ["giveover", "recovered"]
+        repeat = "1h"
+        [notify.log]
+        command = ["logger", "$SERVICE: $REASON"]
         [service.web]
         check.page = { url = "http://127.0.0.1/", body = "x" }
         check.port = { kind = "tcp", address = ["127.0.0.1:1", "127.0.0.2:1"] }

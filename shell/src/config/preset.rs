@@ -9,7 +9,7 @@ use super::tree::{Entry, Node, Table, Value};
 use super::words;
 
 /// The presets that are part of this program: name, what it is for, text.
-const BUILT_IN: [(&str, &str, &str); 18] = [
+const BUILT_IN: [(&str, &str, &str); 24] = [
     (
         "apache",
         "a web server, watched as Sun Cluster's Apache monitor does",
@@ -39,6 +39,36 @@ const BUILT_IN: [(&str, &str, &str); 18] = [
         "named",
         "a name server, watched as Sun Cluster's DNS monitor does",
         include_str!("presets/named.toml"),
+    ),
+    (
+        "nfs-daemons",
+        "all daemons of an NFS server as one service",
+        include_str!("presets/nfs-daemons.toml"),
+    ),
+    (
+        "nfs-mountd",
+        "mountd, watched as Sun Cluster's NFS daemons monitor does",
+        include_str!("presets/nfs-mountd.toml"),
+    ),
+    (
+        "nfs-nfsd",
+        "nfsd, watched as Sun Cluster's NFS daemons monitor does",
+        include_str!("presets/nfs-nfsd.toml"),
+    ),
+    (
+        "nfs-rpcbind",
+        "rpcbind, watched as Sun Cluster's NFS daemons monitor does",
+        include_str!("presets/nfs-rpcbind.toml"),
+    ),
+    (
+        "nfs-shares",
+        "exported paths, watched as Sun Cluster's NFS resource monitor does",
+        include_str!("presets/nfs-shares.toml"),
+    ),
+    (
+        "nfs-statd",
+        "statd and lockd, watched as Sun Cluster's NFS daemons monitor does",
+        include_str!("presets/nfs-statd.toml"),
     ),
     ("nginx", "a web server asked over HTTP", include_str!("presets/nginx.toml")),
     (

@@ -22,11 +22,16 @@ use serde_json::Value;
 
 use super::schema::Key;
 
+pub mod peer;
+pub mod pool;
 mod read;
 #[cfg(test)]
 mod tests;
 
-pub use self::read::{load, load_str};
+use self::read::written;
+pub use self::read::{Form, load, load_form, load_form_str, load_str};
+pub(super) use self::read::{limits, replies};
+use super::pool::silence;
 
 /// One timeline.
 #[derive(Clone, Debug, PartialEq)]

@@ -59,6 +59,16 @@ impl CheckPlan {
                 emits.extend(command.missing.map(|weight| (Phase::Exit, weight)));
             }
             Kind::Process => emits.push((Phase::Died, Weight::COMPLETE)),
+            Kind::Agent(_) => {
+                emits.extend([(Phase::Silence, weights.connect), (Phase::Answer, weights.answer)])
+            }
+            Kind::State(_) => emits.push((Phase::Answer, weights.answer)),
+            Kind::Remote(_) => emits.extend([
+                (Phase::Connect, weights.connect),
+                (Phase::Send, weights.send),
+                (Phase::Read, weights.read),
+                (Phase::Answer, weights.answer),
+            ]),
             // Rows of errors, and the second time-out, can make a complete failure besides.
             Kind::Database(_) => emits.extend([
                 (Phase::Connect, weights.connect),

@@ -357,7 +357,24 @@ fn checks(
     });
     // Every one of them is read before the first wrong one ends this.
     let read: Vec<_> = read.collect();
-    read.into_iter().collect::<Option<Vec<_>>>().map(|checks| checks.into_iter().unzip())
+    let mut read = read.into_iter().collect::<Option<Vec<_>>>()?;
+    // Behind all that have names of their own, whose places are rungs of ladders.
+    for (place, entry) in entries.iter().enumerate() {
+        for uri in check::read_uris(entry, &read[place].0, out) {
+            if let Some(other) = entries.iter().find(|other| *other.key == *uri.name) {
+                let message = format!("check.{}: `uris` of check.{} has it", other.key, entry.key);
+                out.error(other.place, message).label("give it another name");
+                return None;
+            }
+            read.push((uri, entry.node.place));
+        }
+    }
+    if read.len() > MOST_CHECKS {
+        let message = format!("{}: {} checks are too many", reader.path, read.len());
+        out.error(reader.place("check"), message).label("fewer `uris`");
+        return None;
+    }
+    Some(read.into_iter().unzip())
 }
 
 /// A transparent device passes on what is sent through it: what answers above L3 is not it.

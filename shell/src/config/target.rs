@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::later;
+use super::agent;
 use super::plan::Host;
 use super::schema::KINDS;
 use super::talk;
@@ -51,11 +51,6 @@ pub(super) fn kind(word: &str) -> Result<&'static str, BadTarget> {
     if let Some(kind) = KINDS.iter().find(|kind| **kind == word) {
         return Ok(kind);
     }
-    if let Some(remedy) = later::kind(word) {
-        let kinds = words::and(KINDS);
-        let message = format!("`{word}` checks are not in this version: kinds here are {kinds}");
-        return Err(BadTarget::new(message, remedy));
-    }
     let remedy = match words::nearest(word, KINDS) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("kinds are {}", words::and(KINDS)),
@@ -81,9 +76,11 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
         "process" => {
             return Err(BadTarget::new("a process has no address", "write \"process\" alone"));
         }
-        "path" if authority.is_empty() && path.starts_with('/') => {
+        "path" | "log" if authority.is_empty() && path.starts_with('/') => {
             return Ok(Target::bare(kind, path));
         }
+        "log" => return Err(BadTarget::new("a log is of this host", "log:///var/log/app.log")),
+        "systemd" => return Ok(Target::bare(kind, rest)),
         "oracle" | "listener" => {
             let remedy = format!("{{ kind = \"{word}\" }} and its keys");
             return Err(BadTarget::new(format!("{} check has no URL", a(kind)), remedy));
@@ -92,7 +89,7 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
         "path" => return Err(BadTarget::new("a path is of this host", "path:///srv/data")),
         "http" | "apache" | "https" | "iplanet" => check_path(path)?,
         _ if path.is_empty() => {}
-        _ if talk::path_means(plain(kind)).is_some() => plain_path(kind, path)?,
+        _ if path_means(plain(kind)).is_some() => plain_path(kind, path)?,
         _ => {
             let remedy = format!("{word}://{authority}");
             return Err(BadTarget::new(format!("{} target has no path", a(kind)), remedy));
@@ -153,9 +150,18 @@ fn at_socket<'t>(
     Ok(Target { user, socket: Some(socket.into()), ..Target::bare(kind, path) })
 }
 
+/// What the path of a URL of `kind` means, where it is a name.
+fn path_means(kind: &str) -> Option<&'static str> {
+    match kind {
+        "agent" => Some("name"),
+        "remote" => Some("service"),
+        kind => talk::path_means(kind),
+    }
+}
+
 /// The path of a kind for which it is a name: taken as it is written.
 fn plain_path(kind: &'static str, path: &str) -> Result<(), BadTarget> {
-    let key = talk::path_means(plain(kind)).unwrap_or_default();
+    let key = path_means(plain(kind)).unwrap_or_default();
     let name = path.strip_prefix('/').unwrap_or_default();
     if name.contains(['/', '?', '#', '%']) || !path.starts_with('/') {
         let message = format!("{} target has a plain name for its path", a(kind));
@@ -172,8 +178,8 @@ fn plain(kind: &str) -> &str {
 /// `a tcp`, `an http`.
 pub(super) fn a(kind: &str) -> String {
     let spelled = [
-        "http", "apache", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt", "oracle",
-        "iplanet",
+        "agent", "http", "apache", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt",
+        "oracle", "iplanet",
     ];
     let n = if spelled.contains(&plain(kind)) || kind == "iiops" { "n" } else { "" };
     format!("a{n} {kind}")
@@ -246,7 +252,11 @@ fn host(text: &str) -> Result<Host, BadTarget> {
     }
     if let Some(variable) = text.strip_prefix('$') {
         let message = format!("`${variable}` stands for members of groups and pools");
-        return Err(BadTarget::new(message, "these are not in this version: write the host"));
+        let remedy = match variable.starts_with("MEMBER") {
+            true => "only the checks of a pool have members: write the host",
+            false => "these are not in this version: write the host",
+        };
+        return Err(BadTarget::new(message, remedy));
     }
     if text.chars().all(|c| c.is_ascii_digit() || c == '.') {
         return Err(BadTarget::new(format!("`{text}` is no IPv4 address"), "as in 192.0.2.1"));
@@ -277,6 +287,7 @@ pub(super) fn usual_port(kind: &str) -> Option<u16> {
         "http" | "apache" | "iplanet" => Some(80),
         "directory" => Some(389),
         "xfnts" => Some(7100),
+        "agent" => Some(agent::PORT),
         _ => talk::usual_port(kind).or_else(|| tls::usual_port(kind)),
     }
 }
@@ -289,7 +300,7 @@ mod tests {
         let address = address(text).ok()?;
         let host = match address.host {
             Host::Address(address) => address.to_string(),
-            Host::Name(name) => name.into(),
+            Host::Name(name) | Host::Socket(name) => name.into(),
         };
         Some((host, address.port))
     }

@@ -76,12 +76,18 @@ impl Daemon {
                 self.no_address(id);
             }
             Kind::Database(_) => self.ask_database(id, false),
+            Kind::State(_) => self.begin_look(id),
+            Kind::Agent(_) if check.targets.is_empty() && check.asks_addresses() => {
+                self.no_address(id);
+            }
+            Kind::Agent(_) => self.answer_agent(id),
             Kind::Tcp { .. }
             | Kind::Http(_)
             | Kind::Xfnts { .. }
             | Kind::Talk(_)
             | Kind::Tls(_)
             | Kind::Hello(_)
+            | Kind::Remote(_)
                 if check.targets.is_empty() =>
             {
                 self.no_address(id);
@@ -91,7 +97,8 @@ impl Daemon {
             | Kind::Xfnts { .. }
             | Kind::Talk(_)
             | Kind::Tls(_)
-            | Kind::Hello(_) => {
+            | Kind::Hello(_)
+            | Kind::Remote(_) => {
                 state.pending = check.targets.len().min(usize::from(u8::MAX)) as u8;
                 for target in 0..state.pending {
                     self.begin_target(ProbeId { target, ..id }, now);
@@ -124,7 +131,7 @@ impl Daemon {
         let plan = &self.plan.services[id.service as usize];
         let check = &plan.checks[usize::from(id.check)];
         let Kind::Command(command) = &check.kind else { return };
-        let key = (id.service, id.check, id.target);
+        let (key, command) = self.program_of(id, command);
         if !self.programs.contains_key(&key) {
             let values = Values {
                 service: Some(&plan.name),
@@ -133,7 +140,7 @@ impl Daemon {
                 ..Values::default()
             };
             let environment = self.reactor.children.environment();
-            match Command::new(command, &check.weights, &values, environment) {
+            match Command::new(&command, &check.weights, &values, environment) {
                 Ok(command) => {
                     self.programs.insert(key, command);
                 }
@@ -210,6 +217,9 @@ impl Daemon {
     /// Takes the answer of one probe. An answer of an earlier cycle is late, and nothing.
     pub(super) fn take(&mut self, answer: Answer) {
         let ProbeId { service, check, cycle, .. } = answer.id;
+        if ProbeId::member(service).is_some() {
+            return self.take_of_pool(&answer);
+        }
         if cycle & ONCE != 0 {
             return self.take_once(answer);
         }
@@ -261,5 +271,8 @@ impl Daemon {
             self.judge_local_fault();
         }
         self.feed(service, Event::Probed { ticket, result: verdict });
+        if service == self.shown() {
+            self.tell_pools_trusted();
+        }
     }
 }

@@ -8,6 +8,8 @@ use giveover_core::monitor::{Event, Holder};
 use giveover_core::time::Instant;
 
 use super::{DAEMON_BUDGET, Daemon};
+use crate::config::agent::Transport;
+use crate::config::look::Looks;
 use crate::config::plan::{CheckPlan, Host, HostPlan, Kind, ServicePlan};
 use crate::journal::{HostBudget, Note};
 use crate::message::{self, host};
@@ -79,6 +81,9 @@ impl Daemon {
         let (spent, count) = (self.host.budget.spent(now), self.host.budget.count());
         self.say_host(message::Event::HostBudgetOver, host::host_budget_over(spent, count, per));
         for service in 0..self.shown() {
+            if self.host.spent {
+                return; // one that was released has used it up again: the others stay held
+            }
             self.feed(service, Event::Release(Holder::HostBudget));
         }
     }
@@ -168,10 +173,13 @@ fn is_local(check: &CheckPlan) -> bool {
     let loopback = |host: &Host| match host {
         Host::Address(address) => address.is_loopback(),
         Host::Name(name) => &**name == "localhost",
+        Host::Socket(_) => true,
     };
     match check.kind {
-        Kind::Process => true,
-        Kind::Command(_) => false,
+        Kind::Process | Kind::State(_) => true,
+        Kind::Command(ref plan) => matches!(plan.looks, Looks::Log | Looks::Process),
+        // Heard here, and sent from anywhere.
+        Kind::Agent(ref plan) => matches!(plan.transport, Transport::Unix(_)),
         Kind::Database(ref plan) if !plan.asks_address() => true,
         Kind::Tcp { .. }
         | Kind::Http(_)
@@ -179,6 +187,7 @@ fn is_local(check: &CheckPlan) -> bool {
         | Kind::Talk(_)
         | Kind::Tls(_)
         | Kind::Hello(_)
+        | Kind::Remote(_)
         | Kind::Database(_) => check.targets.iter().all(|target| loopback(&target.host)),
     }
 }

@@ -3,7 +3,8 @@
 //! Every turn waits for what is due or ready, hands readiness to whom it belongs, then what is
 //! due, then takes the answers and feeds them. Nothing in a turn waits for anything.
 
-mod board;
+mod agents;
+pub(crate) mod board;
 mod carry;
 mod control;
 mod cycle;
@@ -12,11 +13,14 @@ pub mod demo;
 mod events;
 mod feed;
 mod handover;
+mod hooks;
 mod host;
 mod http;
 mod instance;
+mod looks;
 mod once;
 mod operator;
+mod pool;
 pub mod prepare;
 mod process;
 mod recover;
@@ -29,6 +33,8 @@ mod start;
 mod status;
 mod tell;
 mod watch;
+mod web;
+pub mod webhook;
 mod work;
 
 use std::collections::HashMap;
@@ -45,13 +51,14 @@ use self::handover::ServiceArbiter;
 use self::host::HostState;
 use self::once::Once;
 use self::operator::Pending;
+use self::pool::Pools;
 use self::rights::Rights;
 use self::run::Errands;
 use self::sdnotify::Supervisor;
 use self::watch::Watch;
 use crate::check::command::{Command, Commands};
 use crate::check::database::Databases;
-use crate::check::{Answer, Handover, Prober};
+use crate::check::{Answer, Handover, ProbeId, Prober};
 use crate::clock::Clock;
 use crate::config::plan::Plan;
 use crate::journal::Journal;
@@ -72,6 +79,7 @@ const DAEMON_END: u32 = 4;
 const DAEMON_WATCHDOG: u32 = 5;
 const DAEMON_BOARD: u32 = 6;
 const DAEMON_ORPHANS: u32 = 7;
+const DAEMON_NOTICES: u32 = 8;
 
 /// A wait as long as this is worth writing what could have waited.
 const IDLE_MS: u64 = 900;
@@ -105,6 +113,9 @@ pub struct Daemon {
     control: Control,
     /// The board, if there is one.
     board: Option<Box<board::Board>>,
+    /// Where people and programs look, if anywhere.
+    web: Option<Box<web::Web>>,
+    hooks: hooks::Hooks,
     /// The socket reports come in on; without it everything else goes on.
     notify: Option<Notify>,
     signals: Signals,
@@ -133,8 +144,18 @@ pub struct Daemon {
     instances: HashMap<(u32, u8), instance::Read>,
     errands: Errands,
     pending: Vec<Pending>,
+    pools: Pools,
+    /// Counts reloads: what pools have run for an earlier plan is nothing any more.
+    reloads: u32,
     once: Vec<Once>,
     once_made: u32,
+    /// Checks that hear heartbeats.
+    agents: agents::Agents,
+    /// Looks at units of systemd under way, and when each began.
+    looks: HashMap<u64, (ProbeId, Instant)>,
+    looks_made: u64,
+    /// What looks at this host saw last, by service and check.
+    seen: HashMap<(u32, u8), String>,
     /// Restarts of earlier runs with their causes, until their services are known.
     restarts_read: Vec<(String, Instant, String)>,
     /// The status last told of each service, and when, until their services are known.
@@ -224,10 +245,10 @@ impl Daemon {
         let now = self.now;
         match ready.token.room {
             Room::Probe => {
-                self.prober.ready(&mut self.reactor, &self.plan.services, ready, now);
+                self.prober.ready(&mut self.reactor, &self.plan, ready, now);
             }
             Room::Resolver => {
-                self.prober.ready(&mut self.reactor, &self.plan.services, ready, now);
+                self.prober.ready(&mut self.reactor, &self.plan, ready, now);
                 if let Some(databases) = &mut self.databases {
                     databases.names_ready(&mut self.reactor, now);
                 }
@@ -244,6 +265,11 @@ impl Daemon {
             Room::Method => self.service_ready(ready),
             Room::Notify => self.notify_ready(),
             Room::Board => self.board_ready(ready),
+            Room::Agent => self.agents_ready(ready.token, false),
+            Room::Web => self.web_ready(ready),
+            Room::Hook => self.hook_ready(ready),
+            Room::Pool => self.pool_ready(ready),
+            Room::PoolCommand => self.pool_command_ready(ready),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }
@@ -253,7 +279,7 @@ impl Daemon {
         let now = self.now;
         match token.room {
             Room::Monitor => self.monitor_due(token.index as usize),
-            Room::Probe => self.prober.due(&mut self.reactor, &self.plan.services, token, now),
+            Room::Probe => self.prober.due(&mut self.reactor, &self.plan, token, now),
             Room::Resolver => {}
             Room::Database => {
                 if let Some(databases) = &mut self.databases {
@@ -267,6 +293,11 @@ impl Daemon {
             Room::Method => self.service_due(token),
             Room::Notify => {}
             Room::Board => self.board_due(),
+            Room::Agent => self.agents_ready(token, true),
+            Room::Web => self.web_due(token),
+            Room::Hook => self.hook_due(token),
+            Room::Pool => self.pool_is_due(token),
+            Room::PoolCommand => self.pool_command_due(token),
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),
@@ -274,6 +305,7 @@ impl Daemon {
                 DAEMON_WATCHDOG => self.feed_supervisor(),
                 DAEMON_END => self.end_is_late(),
                 DAEMON_ORPHANS => self.reap_orphans(),
+                DAEMON_NOTICES => self.notices_due(),
                 _ => {}
             },
         }
@@ -295,9 +327,11 @@ impl Daemon {
             let mut answers = std::mem::take(&mut self.answers);
             answers.extend(self.prober.answers());
             while let Some(told) = self.commands.answer() {
+                self.tell_seen(&told);
                 answers.push(told.answer);
             }
             self.take_from_databases();
+            self.take_looks(&mut answers);
             let handovers: Vec<Handover> = self.prober.handovers().collect();
             for handover in handovers {
                 self.begin_fsinfo(handover);
@@ -325,6 +359,8 @@ impl Daemon {
             void += databases.in_flight();
             databases.void_all(&mut self.reactor, now);
         }
+        self.void_looks();
+        self.agents_slept(slept_ms);
         self.tell_slept(slept_ms, void);
         self.take_answers();
     }

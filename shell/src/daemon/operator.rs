@@ -79,6 +79,7 @@ impl Daemon {
                 self.reply(client, &reply);
             }
             "board" => self.command_board(client, &who, command),
+            "pool" => self.command_pool(client, &who, command),
             "debug" => {
                 let level = command.level.as_deref().unwrap_or("off");
                 let reply = self.set_debug(level, &who);

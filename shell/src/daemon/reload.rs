@@ -132,11 +132,13 @@ impl Daemon {
         let mut plan = shared(plan);
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);
+        self.void_looks();
         self.programs.clear();
         if let Some(databases) = &mut self.databases {
             databases.void_all(&mut self.reactor, now);
             databases.keep(&mut self.reactor, &plan);
         }
+        self.seen.clear();
         self.take_answers();
         self.restore_instances();
         self.rounds.clear(); // by places that are not theirs any more
@@ -158,7 +160,9 @@ impl Daemon {
         let moved = |old| places.iter().position(|place| *place == Some(old));
         let arbiters = std::mem::take(&mut self.arbiters).into_iter();
         self.arbiters = arbiters.filter_map(|(old, it)| Some((moved(old)?, it))).collect();
-        self.plan = plan;
+        let before = std::mem::replace(&mut self.plan, plan);
+        self.reload_hooks(&before.notify);
+        self.begin_web();
         let mut fresh = Vec::new();
         for service in 0..self.plan.services.len() {
             let kept = places.get(service).copied().flatten().and_then(|place| old[place].take());
@@ -174,6 +178,7 @@ impl Daemon {
             self.journal.forget(now, gone.machine);
         }
         self.add_services();
+        self.begin_agents();
         for service in fresh {
             if service < self.shown() {
                 self.bring_up(service);
@@ -181,6 +186,7 @@ impl Daemon {
                 self.begin_trusted();
             }
         }
+        self.exchange_pools(&before);
         self.reload_board();
         self.rights = super::rights::Rights::new(&self.plan.control).0;
         for service in 0..self.shown() {

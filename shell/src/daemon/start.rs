@@ -134,6 +134,8 @@ impl Daemon {
             signals,
             notify,
             board: None,
+            web: None,
+            hooks: super::hooks::Hooks::new(),
             rights,
             has_needs: plan.services.iter().any(|service| !service.needs.is_empty()),
             shown,
@@ -150,8 +152,14 @@ impl Daemon {
             programs: HashMap::new(),
             errands: super::run::Errands::new(),
             pending: Vec::new(),
+            pools: super::pool::Pools::new(),
+            reloads: 0,
             once: Vec::new(),
             once_made: 0,
+            agents: super::agents::Agents::default(),
+            looks: HashMap::new(),
+            looks_made: 0,
+            seen: HashMap::new(),
             restarts_read: Vec::new(),
             statuses_read: HashMap::new(),
             ending: false,
@@ -207,6 +215,7 @@ impl Daemon {
         for (_, gone) in recovered.machines {
             self.journal.forget(now, gone.number);
         }
+        self.make_pools();
         self.add_services();
         self.tell_recovery(&recovered.report);
         self.restore_notes(&recovered.ledger);
@@ -248,9 +257,11 @@ impl Daemon {
         let version = env!("CARGO_PKG_VERSION");
         let text = host::daemon_started(version, services, &file, self.plan.host.observe);
         self.say_host(message::Event::DaemonStarted, text);
+        self.begin_web();
         if self.board.is_none() {
             self.begin_board();
         }
+        self.begin_agents();
         for service in self.start_order() {
             self.bring_up(service);
         }
@@ -260,6 +271,7 @@ impl Daemon {
         for service in 0..self.shown() {
             self.settle_need(service);
         }
+        self.begin_pools();
         self.look_after_journal(); // the first wait may be a long one
         self.feed_supervisor();
         self.supervisor.ready(&self.one_line());
@@ -315,12 +327,15 @@ impl Daemon {
     fn finish(mut self, ended: std::io::Result<()>) -> u8 {
         self.supervisor.stopping();
         self.control.close();
+        self.end_agents();
+        self.end_web();
         let now = self.now;
         self.commands.void(&mut self.reactor, now);
         self.errands.end_all(&mut self.reactor, now);
         if let Some(databases) = &mut self.databases {
             databases.end(&mut self.reactor);
         }
+        self.end_pool_errands();
         let status = match ended {
             Ok(()) => exit::STOPPED,
             Err(error) => {

@@ -17,7 +17,7 @@ use crate::config::instance::Form;
 use crate::config::plan::{GoesTo, Kind, Run};
 use crate::journal::{Health, Note};
 use crate::message::{self, cause, host, legacy, words};
-use crate::report::found::{asked, brief_words, cause_words, shown_words};
+use crate::report::found::{asked, brief_words, cause_words, result_words, shown_words};
 use crate::report::model::EventDoc;
 
 impl Daemon {
@@ -52,19 +52,26 @@ impl Daemon {
             ..EventDoc::default()
         };
         more(&mut doc);
-        self.publish(Some(service), event, text, doc);
+        let unit = match &self.plan.services[service].run {
+            Run::Unit(unit) => Some(unit.clone()),
+            _ => None,
+        };
+        let machine = self.watches[service].machine;
+        self.publish(Some(machine), unit.as_deref(), event, text, doc);
     }
 
     /// Says something about the host.
     pub(super) fn say_host(&mut self, event: message::Event, text: String) {
         if self.log.wants(event) {
-            self.publish(None, event, text, EventDoc::default());
+            self.publish(None, None, event, text, EventDoc::default());
         }
     }
 
-    fn publish(
+    /// `machine` is the journal's number of what it is about.
+    pub(super) fn publish(
         &mut self,
-        about: Option<usize>,
+        machine: Option<u32>,
+        unit: Option<&str>,
         event: message::Event,
         text: String,
         doc: EventDoc,
@@ -78,17 +85,14 @@ impl Daemon {
             text,
             ..doc
         };
-        let machine = about.map(|service| self.watches[service].machine);
         self.journal.note(
             self.now,
             Note::Text { machine, event: event.word().into(), text: doc.text.as_str().into() },
         );
-        let unit = about.and_then(|service| match &self.plan.services[service].run {
-            Run::Unit(unit) => Some(unit.as_str()),
-            _ => None,
-        });
         self.log.write(&doc, unit);
         self.control.publish(&mut self.reactor, &doc);
+        self.publish_web(&doc);
+        self.notice(&doc);
         self.events.push(self.now, doc);
     }
 
@@ -446,9 +450,8 @@ impl Daemon {
     }
 
     fn tell_unmeasured(&mut self, service: usize, place: u8, result: ProbeResult) {
-        let ProbeResult::CannotMeasure(cause) = result else { return };
         let check = &self.plan.services[service].checks[usize::from(place)];
-        let why = cause::seen(cause, asked(check, ""));
+        let why = result_words(check, Some(result), 0);
         let text = words::unmeasured(&check.name, &why, None);
         self.say(service, message::Event::Unmeasured, text);
     }

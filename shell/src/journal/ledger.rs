@@ -8,7 +8,7 @@ use giveover_core::monitor::{Event, Holder, Ticket};
 use giveover_core::record::{Body, Entry};
 use giveover_core::time::Instant;
 
-use super::note::{Hold, HostBudget, Note, Process, Run, Stage};
+use super::note::{Hold, HostBudget, MemberNote, Note, Process, Run, Stage};
 use crate::clock::{Anchor, Anchors, Previous};
 
 /// The sum of all notes. The writer keeps one, and recovery comes to the same by reading.
@@ -70,6 +70,7 @@ struct More {
     hold: Option<(Instant, Hold)>,
     stage: Option<(Instant, Ticket, Stage)>,
     gave_over: Vec<(Node, Instant)>,
+    member: Option<(Instant, MemberNote)>,
 }
 
 impl Service {
@@ -103,6 +104,12 @@ impl Service {
     #[must_use]
     pub fn gave_over(&self) -> &[(Node, Instant)] {
         self.more.as_ref().map_or(&[], |more| &more.gave_over)
+    }
+
+    /// How it stands, if it is a member of a pool.
+    #[must_use]
+    pub fn member(&self) -> Option<&MemberNote> {
+        self.more.as_ref()?.member.as_ref().map(|(_, member)| member)
     }
 
     fn more(&mut self) -> &mut More {
@@ -211,6 +218,9 @@ impl Ledger {
             }
             Note::Charged { budget } => self.charged(*budget, at),
             Note::GaveOver { machine, from } => self.gave_over(*machine, *from, at),
+            Note::Member { machine, member } => {
+                self.with(*machine, |it| it.more().member = Some((at, member.clone())));
+            }
             Note::ForgotGiveovers { machine } => {
                 self.with(*machine, |service| service.more().gave_over.clear());
             }
@@ -325,6 +335,9 @@ fn service_notes(machine: u32, service: &Service, last: Instant) -> Vec<(Instant
     if let Some((at, ticket, stage)) = more.stage {
         notes.push((at, Note::Stage { machine, ticket, stage }));
     }
+    if let Some((at, member)) = &more.member {
+        notes.push((*at, Note::Member { machine, member: member.clone() }));
+    }
     let stamps = more.gave_over.iter();
     notes.extend(stamps.map(|(from, at)| (*at, Note::GaveOver { machine, from: *from })));
     notes
@@ -360,6 +373,11 @@ mod tests {
             Note::Charged { budget: HostBudget::Actions },
             Note::Charged { budget: HostBudget::Resets },
             Note::GaveOver { machine: 4, from: Node(1) },
+            Note::Named { machine: 5, name: "web/a".into() },
+            Note::Member {
+                machine: 5,
+                member: MemberNote { out: true, drain: None, cut_at: Some(at(7)) },
+            },
             Note::Wall { wall_ms: 70_000 },
         ];
         for (place, note) in notes.iter().enumerate() {
@@ -426,9 +444,9 @@ mod tests {
         let mut ledger = full();
         let hold = Hold { who: "a".into(), why: "".into(), until: None };
         ledger.take_note(at(30), &Note::Held { machine: 77, hold });
-        assert_eq!(ledger.services().count(), 2);
+        assert_eq!(ledger.services().count(), 3);
         ledger.take_note(at(31), &Note::Gone { machine: 4 });
-        assert_eq!((ledger.service(4), ledger.free_number()), (None, 5));
+        assert_eq!((ledger.service(4), ledger.free_number()), (None, 6));
         ledger.take_entry(&event(32, 8, Event::Timeout));
         assert_eq!(ledger.free_number(), 9);
     }

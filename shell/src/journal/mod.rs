@@ -32,6 +32,7 @@ mod item;
 mod ledger;
 mod load;
 mod lock;
+mod memory;
 mod note;
 mod open;
 mod options;
@@ -49,17 +50,18 @@ mod tests;
 
 pub use item::Item;
 pub use ledger::{Ledger, Service, Wish};
-pub use note::{Hold, HostBudget, Note, Process, Run, Stage};
+pub use memory::Memory;
+pub use note::{Hold, HostBudget, MemberNote, Note, Process, Run, Stage};
 pub use open::OpenError;
 pub use options::Options;
 pub use place::{Place, base_dir, state_dir};
-pub use reader::{Line, Lines, Reader};
+pub use reader::{Line, Lines, Reader, Unread};
 pub use recover::{Machine, Recovered, recover};
-pub use replay::Difference;
+pub use replay::{Difference, Replay};
 pub use report::{Report, SetAside, Why};
 pub use walk::Lost;
 pub use writer::{Health, Journal};
 
 /// The version of the format that is written. Raised with anything that is added, so that an
 /// older version knows that it cannot read the file; older formats stay readable.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;

@@ -111,6 +111,13 @@ pub enum Note {
         /// Why.
         why: Box<str>,
     },
+    /// How a member of a pool stands. Its name is `POOL/MEMBER`, and it has no machine of its own.
+    Member {
+        /// The number.
+        machine: u32,
+        /// All there is to know.
+        member: MemberNote,
+    },
 }
 
 impl Note {
@@ -148,6 +155,12 @@ impl Note {
             | Self::GaveOver { .. }
             | Self::ForgotGiveovers { .. }
             | Self::Lost { .. } => {}
+            Self::Member { member, .. } => {
+                if let Some(drain) = &mut member.drain {
+                    cut(&mut drain.who);
+                    cut(&mut drain.why);
+                }
+            }
         }
         self
     }
@@ -199,6 +212,17 @@ pub struct Hold {
     pub why: Box<str>,
     /// When it ends by itself; `None` only where that was spelled out.
     pub until: Option<Instant>,
+}
+
+/// How a member of a pool stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberNote {
+    /// Its checks keep it out.
+    pub out: bool,
+    /// A person drains it.
+    pub drain: Option<Hold>,
+    /// When its connections are cut, if before the end of the drain.
+    pub cut_at: Option<Instant>,
 }
 
 /// A process that cannot be mistaken for another: numbers come back, start times do not.

@@ -255,6 +255,8 @@ fn put_together(generation: Generation, mut report: Report) -> Recovered {
             Some(monitor) => {
                 machines.insert(service.name.clone(), Machine { number, monitor });
             }
+            // Members of pools have no machines here.
+            None if service.name.contains('/') => {}
             None => forgotten.push((number, service.name.clone())),
         }
     }

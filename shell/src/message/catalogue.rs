@@ -189,6 +189,17 @@ catalogue! {
     MonitorBegun "monitor_begun" Notice 0x696426b2ea3d4636947ecf3a2ee502fb;
     /// `giveover notify` said something about the service.
     Reported "reported" Info 0x6eef2f8a57b24092a993a0af376f4c6a;
+    /// A work unit that an agent reports has failed: a complete failure at once, unless the check says
+    /// otherwise.
+    UnitFailed "unit_failed" Warning 0x5f0c1e6a92d84b7e9b3d1a7c40e86f25;
+    /// That work unit is well again.
+    UnitWell "unit_well" Notice 0xa3d7f1429c5e4e08b6f2903d58c17ae4;
+    /// A heartbeat came that is not signed with our key, repeats an old one, or tells a time too far
+    /// from ours. It changes nothing. Compare keys and clocks; else somebody plays with it.
+    BeatRefused "beat_refused" Warning 0xc82b6e05d31f4a9786e4f0b92d7c5a13;
+    /// What a `log`, `path` or `process` check saw, in its own words: the line that matches, the
+    /// path that does not answer.
+    Seen "seen" Warning 0x17e94d3b8ac2450f92d6c1fe70b3a586;
     /// A probe was healthy.
     Healthy "healthy" Debug 0x24e72d8b1eca48b78c1fd74b7f41a647 debug High;
     /// Many services fail at once and no trusted server answers: the fault is probably this host's
@@ -217,6 +228,35 @@ catalogue! {
     BoardReset "board_reset" Critical 0xf938325634dd4400a640f10943634107;
     /// Something was asked of the board, and done.
     Board "board" Notice 0x6a8142c6d94f44308a59dda567e10520;
+    /// A member of a pool is excluded: it gets no new work until what keeps it out is over, and its
+    /// checks have passed.
+    PoolOut "pool_out" Warning 0xf768064f958507ad239eed24c2c063fe;
+    /// A member of a pool takes part again, or takes another share.
+    PoolIn "pool_in" Notice 0x5966eb44e0c6774455113dc30e9a8df5;
+    /// A member of a pool has failed and stays in all the same, because `min_members` would not be
+    /// there without it.
+    PoolKept "pool_kept" Warning 0xb9c48cb01720800e4ca82984fcb042d9;
+    /// A person took a member out of distribution: what it has to do it goes on doing, and nothing
+    /// new comes. It ends by itself unless it was made for ever.
+    PoolDrained "pool_drained" Notice 0xa83c546dbc4d13dcd6c93f01a9f18630;
+    /// A drain has ended. The member is in again once its checks have passed.
+    PoolEnabled "pool_enabled" Notice 0xace970fccddba416a3966023df2d5c05;
+    /// No member of a pool takes work: `none_left` says what clients get instead.
+    PoolNoneLeft "pool_none_left" Critical 0x00633256e25fe71d4fe2c4e12b5eadad;
+    /// Members of a pool take work again.
+    PoolSomeLeft "pool_some_left" Notice 0xe66c0e9819428e8a34c6049fa9998118;
+    /// Nothing can be said of a pool's members, most likely for a fault of our own: nobody is
+    /// excluded or readmitted until that is over. Drains still are.
+    PoolFrozen "pool_frozen" Critical 0x3c19c840d9f9bacda62d2465be71c2d9;
+    /// Members of a pool can be judged again; what was seen before counts no more.
+    PoolThawed "pool_thawed" Notice 0xe7f137f5a11b5c7df5a6b47b57a73cab;
+    /// Connections of a member were cut, because it is excluded or its drain is over.
+    PoolCut "pool_cut" Notice 0x12f034c143d2ba1160a8a1e2fdbc4be2;
+    /// Somebody who is to be told of a pool's members cannot be, so that it may not follow. It is
+    /// tried again.
+    PoolDriver "pool_driver" Error 0x83de0b93946a0998d6567964cfbaa4dd;
+    /// Whoever is told of a pool's members follows again.
+    PoolDriverWell "pool_driver_well" Notice 0x068c193bf65cc9029f777337923fe54e;
     /// The configuration was read again. Services whose name stays keep their histories.
     Reloaded "reloaded" Notice 0xa70fd077e69a43e69177b33286110dee;
     /// The configuration was refused and the old one goes on. `giveover check` shows every error.
@@ -247,6 +287,12 @@ catalogue! {
     /// The monotonic clock went back, which it should not; decisions were made as at the latest
     /// time seen.
     ClockWentBack "clock_went_back" Warning 0x6b2fac9309b749aa8bab566994df2608;
+    /// A notice of `[notify.NAME]` was not delivered, for the reason given: run its command by hand,
+    /// or ask its URL. The event itself is in `giveover events`.
+    NotifyFailed "notify_failed" Warning 0x5f1c0d7be2a94c18b6a3f0927d4e81c5;
+    /// Nobody can look at the address or socket of `[watch]`: something else is there, or this
+    /// process may not use it. Everything else goes on.
+    WatchFailed "watch_failed" Error 0x8d2b64f1a07e4b93a5c81e6f3d90274b;
     /// The monitor itself has started.
     DaemonStarted "daemon_started" Notice 0x2fd47660de834c719619cbfddee83c6f;
     /// The monitor itself was told to stop.

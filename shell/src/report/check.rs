@@ -6,16 +6,18 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use giveover_core::board::Second;
+use giveover_core::time::Span;
 use serde_json::{Value, json};
 
 use self::outlook::Outlook;
 use crate::config::diff::waits;
-use crate::config::plan::{BoardPlan, GoesTo, Plan, Run, ServicePlan};
+use crate::config::plan::{BoardKind, BoardPlan, GoesTo, Plan, Run, ServicePlan};
 use crate::config::quantity::{readable, written};
 use crate::config::words;
 use crate::config::{Level, Loaded, Report, many};
 
 mod outlook;
+mod pool;
 mod sentence;
 
 /// The exit status of `check`: 3 if anything is refused; with `strict` warnings are, too.
@@ -38,6 +40,9 @@ pub fn text(loaded: &Loaded, findings: &Report) -> String {
     if plan.board.is_some() {
         text.push_str(", 1 board");
     }
+    if !plan.pools.is_empty() {
+        text += &format!(", {}", many(plan.pools.len(), "pool"));
+    }
     if !findings.is_empty() {
         let _ = write!(text, ", {}", findings.summary()); // a String takes everything
     }
@@ -50,6 +55,14 @@ pub fn text(loaded: &Loaded, findings: &Report) -> String {
             for line in std::iter::once(sentence::of(service)).chain(limits(service)) {
                 text.push_str(&words::wrapped(&format!("{}: {line}", service.name), "  "));
             }
+        }
+    }
+    if !plan.pools.is_empty() {
+        text.push('\n');
+    }
+    for pool in &plan.pools {
+        for line in pool::sentences(pool) {
+            text.push_str(&words::wrapped(&format!("pool {}: {line}", pool.name), "  "));
         }
     }
     if !findings.is_empty() {
@@ -143,6 +156,18 @@ fn board_row(board: &BoardPlan, digits: usize) -> [String; 7] {
     let (count, window) =
         (settings.retry_count, readable(u64::from(settings.retry_interval.as_millis())));
     let silence = readable(u64::from(settings.timeout.as_millis()));
+    if !matches!(board.kind, BoardKind::Giveover { .. }) {
+        // It resets for as long as nobody feeds it: there is nothing that it gives over to.
+        return [
+            "board".to_owned(),
+            "-".to_owned(),
+            silence.clone(),
+            silence,
+            "never".to_owned(),
+            format!("{:>digits$}", "-"),
+            format!("nobody: kind {}", board.kind.word()),
+        ];
+    }
     [
         "board".to_owned(),
         "-".to_owned(),
@@ -169,8 +194,25 @@ fn ordinal(number: u8) -> String {
 
 fn board_json(board: &BoardPlan) -> Value {
     let settings = &board.settings;
+    let timing = |span: Span| span.as_millis();
+    let pretimeout = match board.kind {
+        BoardKind::Giveover { .. } => None,
+        BoardKind::Linux { pretimeout } => Some(pretimeout),
+        BoardKind::Stick => Some(None),
+    };
+    if let Some(pretimeout) = pretimeout {
+        return json!({
+            "kind": board.kind.word(),
+            "port": board.port,
+            "timeout_ms": timing(settings.timeout),
+            "pretimeout_ms": pretimeout.map(timing),
+            "boot_grace_ms": timing(settings.boot_grace),
+            "nowayout": settings.nowayout,
+            "required": board.required,
+        });
+    }
     json!({
-        "kind": "giveover",
+        "kind": board.kind.word(),
         "port": board.port,
         "timeout_ms": settings.timeout.as_millis(),
         "boot_grace_ms": settings.boot_grace.as_millis(),

@@ -5,22 +5,26 @@ use std::borrow::Cow;
 use giveover_core::failure::{Cause, Phase, ProbeResult};
 
 use super::model::CheckDoc;
-use crate::config::instance;
-use crate::config::plan::{CheckPlan, Kind, ServicePlan};
+use crate::config::plan::{CheckPlan, Kind, Method, ServicePlan};
 use crate::config::talk::{BannerPlan, Talk, codes};
 use crate::config::words;
+use crate::config::{instance, remote, state};
 use crate::message::{cause, secret, tls};
 
 /// What `check` asked for, for explaining why it failed.
 #[must_use]
 pub fn asked<'a>(check: &'a CheckPlan, expected: &'a str) -> cause::Asked<'a> {
-    let timeout_ms = u64::from(check.timeout.as_millis());
-    cause::Asked { name: &check.name, expected, answer: "", timeout_ms }
+    let (timeout, hears) = match check.kind.spoken() {
+        Kind::Agent(plan) => (plan.silence(), true),
+        _ => (check.timeout, false),
+    };
+    let timeout_ms = u64::from(timeout.as_millis());
+    cause::Asked { name: &check.name, expected, timeout_ms, hears, ..cause::Asked::default() }
 }
 
 /// What the code that was `found` means; empty where the number says it itself.
 #[must_use]
-pub fn answer_words(check: &CheckPlan, found: Cause) -> Cow<'static, str> {
+pub fn answer_words(check: &CheckPlan, found: Cause) -> Cow<'_, str> {
     let words = match (check.kind.spoken(), found.phase) {
         (_, Phase::Answer) if found.code == instance::UNPARSABLE => {
             "the server's configuration cannot be parsed"
@@ -37,6 +41,13 @@ pub fn answer_words(check: &CheckPlan, found: Cause) -> Cow<'static, str> {
         {
             "no right to ping: it needs CAP_NET_RAW, or a group in net.ipv4.ping_group_range"
         }
+        (Kind::Talk(talk), Phase::Resolve | Phase::Connect) if matches!(**talk, Talk::Rpc(_)) => {
+            codes::numbered(&codes::RPC_LOOKUP, found.code)
+        }
+        (Kind::Command(plan), Phase::Exit) => plan.looks.words(found.code),
+        (Kind::Remote(_), Phase::Answer) => remote::words_of(found.code),
+        (Kind::State(_), Phase::Answer) => state::words_of(found.code),
+        (Kind::Agent(plan), Phase::Answer) => plan.unit(found.code).unwrap_or("outside `units`"),
         _ => "",
     };
     words.into()
@@ -77,6 +88,14 @@ pub fn expected_words(kind: &Kind, found: Cause) -> String {
     let http = match kind.spoken() {
         Kind::Http(http) => http,
         Kind::Talk(talk) => return talk_expected(talk),
+        Kind::Remote(plan) if found.code < remote::UNKNOWN => {
+            return words::or(
+                plan.expect.iter().map(|code| codes::named(&remote::STATUSES, *code)),
+            );
+        }
+        Kind::State(plan) if found.code < state::NO_UNIT => {
+            return words::or(plan.expect.iter().map(|code| codes::named(&state::STATES, *code)));
+        }
         _ => return String::new(),
     };
     let right = http.expect.iter().any(|(first, last)| (*first..=*last).contains(&found.code));
@@ -84,6 +103,7 @@ pub fn expected_words(kind: &Kind, found: Cause) -> String {
         Some(body) if right && found.phase == Phase::Answer => {
             format!("{} in its body", quoted(body))
         }
+        _ if http.by_document && http.method == Method::Get => String::from("anything but 500"),
         _ => cause::expected(&http.expect),
     }
 }
@@ -129,12 +149,21 @@ pub fn shown_words(kind: &Kind, shown: u16) -> String {
     match kind.spoken() {
         Kind::Tls(_) if shown > 0 => format!("certificate valid for {}", tls::days(shown)),
         Kind::Http(_) if shown > 0 => shown.to_string(),
+        Kind::Remote(_) => codes::named(&remote::STATUSES, shown).to_owned(),
+        Kind::State(_) => codes::named(&state::STATES, shown).to_owned(),
+        Kind::Agent(_) if shown > 0 => load_words(shown),
         Kind::Talk(talk) if shown > 0 => match talk.code_words(shown) {
             "" => shown.to_string(),
             words => words.to_owned(),
         },
         _ => String::new(),
     }
+}
+
+/// A load as a heartbeat's answer shows it: hundredths, and one.
+fn load_words(shown: u16) -> String {
+    let load = shown - 1;
+    format!("load {}.{:02}", load / 100, load % 100)
 }
 
 /// A check's result in words, healthy or not, without its name.
@@ -195,7 +224,7 @@ mod tests {
     use giveover_core::time::Span;
     use giveover_core::weight::Weight;
 
-    use crate::config::plan::{HttpPlan, Method, Question, Weights};
+    use crate::config::plan::{HttpPlan, Question, Weights};
     use crate::config::talk::{DnsPlan, Greets};
 
     #[test]

@@ -17,19 +17,79 @@ pub struct StatusDoc {
     pub services: Vec<ServiceDoc>,
     /// Not in this version: empty.
     pub groups: Vec<()>,
-    /// Not in this version: empty.
-    pub pools: Vec<()>,
+    /// The pools in file order.
+    pub pools: Vec<PoolDoc>,
     /// The board that resets this host; null without one.
     pub board: Option<BoardDoc>,
+}
+
+/// One pool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PoolDoc {
+    /// Its name.
+    pub name: String,
+    /// How many members get new work.
+    pub takes_work: u32,
+    /// How many stay in, however their checks look.
+    pub min_members: u8,
+    /// Why clients are served by the fallback: `nobody_in`, `all_busy`.
+    pub none_left: Option<String>,
+    /// Why membership stands still: `nothing_measured`, `no_trusted`.
+    pub frozen: Option<String>,
+    /// Who is told of its members, in words.
+    pub told: Vec<String>,
+    /// Who of them cannot be told, and why.
+    pub trouble: Vec<String>,
+    /// The members in file order.
+    pub members: Vec<MemberDoc>,
+}
+
+/// One member of a pool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemberDoc {
+    /// Its name.
+    pub name: String,
+    /// `HOST:PORT`.
+    pub address: String,
+    /// It gets work only while nobody else does.
+    pub backup: bool,
+    /// `in`, `standby`, `busy`, `drained` or `out`.
+    pub state: String,
+    /// Why it is out, in words.
+    pub why: String,
+    /// Percent of its share, where it gets work.
+    pub weight: Option<u8>,
+    /// Its load in percent, as its agent says.
+    pub load: Option<u8>,
+    /// That is too much.
+    pub busy: bool,
+    /// It has failed, and `min_members` keeps it in.
+    pub kept: bool,
+    /// HAProxy's count of its cycles.
+    pub health: u8,
+    /// How many of its cycles took longer than the interval.
+    pub late: u32,
+    /// Since when it has been out, or not out; RFC 3339, UTC.
+    pub since: String,
+    /// For how long.
+    pub for_ms: u64,
+    /// Who drains it, and until when.
+    pub drained: Option<HeldDoc>,
+    /// The last cycles that were measured, oldest first: `. x`.
+    pub cycles: String,
+    /// The checks in file order.
+    pub checks: Vec<CheckDoc>,
 }
 
 /// The board that resets this host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BoardDoc {
-    /// `giveover`.
+    /// `giveover`, `linux` or `stick`.
     pub kind: String,
-    /// Its serial port.
+    /// Its serial port, or the kernel's name of it.
     pub port: String,
     /// It guards this host.
     pub armed: bool,
@@ -48,6 +108,8 @@ pub struct BoardDoc {
     pub device: Option<String>,
     /// Its firmware's version.
     pub firmware: Option<String>,
+    /// The image it runs, as a hash of it.
+    pub image: Option<String>,
     /// Our key's number.
     pub key: Option<String>,
     /// How long the board has been running.
@@ -100,6 +162,16 @@ pub struct BoardDoc {
     pub store_size: u16,
     /// It started together with the host.
     pub power_up: bool,
+    /// The time-out that was asked of hardware that chooses; null for a board of ours.
+    pub wanted_ms: Option<u64>,
+    /// How long before the end the kernel warns itself, if it does.
+    pub pretimeout_ms: Option<u64>,
+    /// It stops when nobody has it open, so that a daemon that is killed is not noticed.
+    pub stops_when_closed: bool,
+    /// The last start of this host was its doing; null where it cannot tell.
+    pub has_reset: Option<bool>,
+    /// Bytes on its port that were no answer.
+    pub noise: u32,
 }
 
 /// A reset by the board.
@@ -372,12 +444,13 @@ pub struct EventDoc {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Command {
     /// `start`, `stop`, `restart`, `hold`, `release`, `clear`, `giveover`, `monitor_stop`,
-    /// `monitor_start`, `reload`, `debug`, `board`.
+    /// `monitor_start`, `reload`, `debug`, `board`, `pool`.
     pub verb: String,
-    /// `board`: `pair`, `confirm`, `arm`, `disarm`, `grace`, `clear`, `reset`, `end`.
+    /// `board`: `pair`, `confirm`, `arm`, `disarm`, `grace`, `clear`, `reset`, `end`. `pool`: `drain`,
+    /// `enable`, `report`.
     #[serde(default)]
     pub action: Option<String>,
-    /// The services meant.
+    /// The services meant; for `pool` a pool and a member.
     #[serde(default)]
     pub services: Vec<String>,
     /// All of them.
@@ -401,6 +474,15 @@ pub struct Command {
     /// `debug`: `off`, `low` or `high`.
     #[serde(default)]
     pub level: Option<String>,
+    /// `pool drain`: when connections that are left are cut.
+    #[serde(default)]
+    pub cut_after_ms: Option<u64>,
+    /// `pool report`: the member's load in percent.
+    #[serde(default)]
+    pub load: Option<u8>,
+    /// `pool report`: a work unit has failed.
+    #[serde(default)]
+    pub failed: bool,
 }
 
 /// The answer to a command. It comes when the command has been carried out or refused.

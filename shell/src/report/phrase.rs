@@ -116,6 +116,12 @@ pub fn counts_nothing(service: &ServiceDoc) -> bool {
         || service.held.as_ref().is_some_and(|held| held.by != "budget" && held.by != "host_budget")
 }
 
+/// One check in a cell: what is wrong, or else what was seen.
+#[must_use]
+pub fn check(check: &CheckDoc) -> String {
+    if failed(check) || unmeasured(check) { bad_check(check, false) } else { well_check(check) }
+}
+
 /// The checks in one cell: what fails, or else what was seen.
 #[must_use]
 pub fn checks(service: &ServiceDoc) -> String {

@@ -30,6 +30,10 @@ pub fn screen(doc: &StatusDoc, paint: Paint) -> String {
         lines.push(String::new());
         lines.extend(table(doc, paint));
     }
+    for pool in &doc.pools {
+        lines.push(String::new());
+        lines.extend(super::pool::section(pool, taken(doc), paint));
+    }
     lines.push(String::new());
     lines.join("\n")
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use giveover_core::time::{Instant, Span};
 use serde_json::{Value, json};
 
-use super::{Difference, Outcome, Played, Told};
+use super::{Difference, Outcome, Played, Told, pool};
 use crate::config::quantity::written;
 use crate::config::{Report, many};
 
@@ -27,12 +27,16 @@ pub fn text(outcome: &Outcome, name: &str) -> String {
         scenario(played, name, &mut text);
         text.push('\n');
     }
+    for played in &outcome.pools {
+        pool::text(played, name, &mut text);
+        text.push('\n');
+    }
     let _ = writeln!(text, "{}", sum(outcome)); // a String takes everything
     text
 }
 
 fn sum(outcome: &Outcome) -> String {
-    let scenarios = many(outcome.played.len(), "scenario");
+    let scenarios = many(outcome.played.len() + outcome.pools.len(), "scenario");
     let steps = many(outcome.steps(), "step");
     let (expected, differing) = (outcome.expected(), outcome.differing());
     let verdict = match (expected, differing) {
@@ -84,7 +88,7 @@ fn words<'d>(done: impl IntoIterator<Item = &'d (Instant, &'static str)>) -> Str
 }
 
 /// `probe 50`, `died`, `local_fault false`, `policy retry_count 5`.
-fn input(written: &Value) -> String {
+pub(super) fn input(written: &Value) -> String {
     match written {
         Value::Object(table) => {
             let each = table.iter().map(|(key, value)| match value {
@@ -98,7 +102,7 @@ fn input(written: &Value) -> String {
     }
 }
 
-fn time(at: Instant) -> String {
+pub(super) fn time(at: Instant) -> String {
     u32::try_from(at.as_millis())
         .map_or_else(|_| format!("{}s", at.as_millis() / 1000), |ms| written(Span::from_millis(ms)))
 }
@@ -111,6 +115,9 @@ pub fn json_lines(outcome: &Outcome) -> String {
         for told in &played.steps {
             let _ = writeln!(text, "{}", object(played, told)); // a String takes everything
         }
+    }
+    for object in outcome.pools.iter().flat_map(pool::objects) {
+        let _ = writeln!(text, "{object}");
     }
     text
 }

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use giveover::check::ProbeId;
 use giveover::check::command::{Command, Commands, Told};
 use giveover::config::dollar::Values;
-use giveover::config::look::Asks;
 use giveover::config::plan::{CommandPlan, ExitTable, Weights};
 use giveover::reactor::{Reactor, Token, procfs};
 use giveover_core::failure::{Cause, Phase, ProbeResult};
@@ -41,7 +40,12 @@ const VALUES: Values<'static> = Values {
 
 fn command(bench: &Bench, words: &[&str], missing: Option<Weight>) -> Command {
     let argv = words.iter().map(|word| (*word).to_owned()).collect();
-    let plan = CommandPlan { asks: Asks::Program, argv, exit: ExitTable::Plain, missing };
+    let plan = CommandPlan {
+        looks: giveover::config::look::Looks::No,
+        argv,
+        exit: ExitTable::Plain,
+        missing,
+    };
     let environment = bench.reactor.children.environment();
     Command::new(&plan, &Weights::DEFAULT, &VALUES, environment).unwrap()
 }

@@ -38,7 +38,7 @@ impl Databases {
         match (&plan.speaks, &monitor.target) {
             (Speaks::Oracle(_), _) => self.run_client(reactor, number, now),
             (Speaks::Postgres(login), target) => match (&login.socket, target) {
-                (Some(path), _) => {
+                (Some(path), _) | (None, Some(Target { host: Host::Socket(path), .. })) => {
                     let begun = Socket::connect_to_file(path);
                     let where_to = path.to_string();
                     self.note(Phase::Connect, now, || where_to);

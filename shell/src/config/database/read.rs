@@ -107,8 +107,8 @@ pub(in crate::config) fn listener(reader: &Reader<'_>, out: &mut Findings) -> Op
     let lsnrctl = reader.read("lsnrctl", values::word, out).unwrap_or("lsnrctl");
     let argv = look::at_listener(lsnrctl, name, &runs(reader, out));
     let exit = ExitTable::Plain;
-    let asks = look::Asks::Listener;
-    Some(Kind::Command(Box::new(CommandPlan { asks, argv, exit, missing: None })))
+    let looks = look::Looks::Listener;
+    Some(Kind::Command(Box::new(CommandPlan { looks, argv, exit, missing: None })))
 }
 
 fn runs(reader: &Reader<'_>, out: &mut Findings) -> OracleRun {

@@ -74,9 +74,10 @@ pub(in crate::config) const TABLES: [TableOf; 14] = [
     },
     TableOf {
         name: "check.NAME, kind rpc",
-        about: "The null procedure of an ONC RPC program, called at the port that is named (111, \
-                rpcbind's own). By datagram it is called three times in all; silence weighs what \
-                `connect` does.",
+        about: "The null procedure of an ONC RPC program, called at the port that is named, else at \
+                the one that rpcbind knows, which is asked first: that it does not say is of phase \
+                `resolve`, that nobody has registered weighs what `connect` does. By datagram it \
+                is called three times in all; silence weighs what `connect` does.",
         keys: RPC,
     },
     TableOf {

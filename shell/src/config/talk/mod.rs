@@ -8,7 +8,7 @@ mod read;
 use serde::{Deserialize, Serialize};
 
 pub(super) use keys::{PASSWORD_FILE, TABLES, of_kind};
-pub(super) use read::{read, role};
+pub(super) use read::{read, role, usual_rpc_port};
 
 /// Inclusive ranges of an answer's codes.
 pub type Codes = Vec<(u16, u16)>;

@@ -191,6 +191,18 @@ fn rpc(reader: &Reader<'_>, out: &mut Findings) -> Option<RpcPlan> {
     Some(RpcPlan { program, version: version?.unwrap_or(usual), tcp: tcp? == 1 })
 }
 
+/// The port an ONC RPC program is called at where none is written: rpcbind has one; zero, it is to
+/// be asked for that of any other.
+pub(in crate::config) fn usual_rpc_port(reader: &Reader<'_>) -> Option<u16> {
+    let is_rpcbind = match reader.entry("program").map(|entry| &entry.node.value) {
+        None => true,
+        Some(Value::Text(name)) => name == "rpcbind",
+        Some(Value::Integer(number)) => *number == 100_000,
+        Some(_) => false,
+    };
+    Some(if is_rpcbind { 111 } else { 0 })
+}
+
 /// A program of ONC RPC, and the version that is usual.
 fn program(key: &str, node: &Node, out: &mut Findings) -> Option<(u32, u32)> {
     let Value::Text(name) = &node.value else {

@@ -21,7 +21,7 @@ fn check(text: &str) -> CheckPlan {
 fn targets(check: &CheckPlan) -> Vec<String> {
     let words = |target: &Target| match &target.host {
         Host::Address(address) => format!("{address}:{}", target.port),
-        Host::Name(name) => format!("{name}:{}", target.port),
+        Host::Name(name) | Host::Socket(name) => format!("{name}:{}", target.port),
     };
     check.targets.iter().map(words).collect()
 }

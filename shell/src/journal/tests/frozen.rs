@@ -1,11 +1,11 @@
-//! The bytes of format 1. If one of these fails, change the code, not the bytes: journals like
+//! The bytes of formats 1 and 2, which has notes of members besides. If one of these fails, change the code, not the bytes: journals like
 //! this lie on people's disks.
 
 use crate::clock::BootId;
 use crate::journal::frame::Framer;
 use crate::journal::item::{encode_entry, encode_note};
 use crate::journal::walk::{Header, Walk};
-use crate::journal::{Hold, HostBudget, Item, Note, Process, Run, Stage};
+use crate::journal::{Hold, HostBudget, Item, MemberNote, Note, Process, Run, Stage};
 use giveover_core::arbiter::Node;
 use giveover_core::monitor::{Event, Ticket};
 use giveover_core::record::{Body, Entry};
@@ -18,6 +18,8 @@ fn a_note_is_its_tag_its_time_its_variant_and_its_fields() {
     let boot = BootId::parse("0f0e1d2c-3b4a-5968-7786-95a4b3c2d1e0");
     let run = Run { version: "0.1".into(), pid: 7, boot, offset_ms: -3, wall_ms: 5 };
     let hold = Hold { who: "ops".into(), why: "x".into(), until: Some(AT) };
+    let drained = MemberNote { out: true, drain: Some(hold.clone()), cut_at: None };
+    let member = Note::Member { machine: 1, member: drained };
     let process = Process { pid: 812, start_time: 9, boot: None };
     let stage = |stage| Note::Stage { machine: 1, ticket: Ticket(2), stage };
     let clear =
@@ -26,7 +28,7 @@ fn a_note_is_its_tag_its_time_its_variant_and_its_fields() {
     let web = Note::Named { machine: 1, name: "web".into() };
     // variant, then fields in order: numbers as varints, signed ones zigzag, texts by length,
     // an option as 0 or 1 and its value
-    let frozen: [(Note, &[u8]); 19] = [
+    let frozen: [(Note, &[u8]); 20] = [
         (
             Note::Run(run),
             b"\x00\x030.1\x07\x01\xe0\xa3\x8b\x9e\xcb\xb4\xa5\xc3\xf7\xd0\xe5\xd2\xb4\x87\xcb\
@@ -50,6 +52,7 @@ fn a_note_is_its_tag_its_time_its_variant_and_its_fields() {
         (text, b"\x0c\x01\x01\x04died\x01x"),
         (Note::Lost { records: 4 }, b"\x0d\x04"),
         (Note::SetAside { file: "f".into(), why: "w".into() }, b"\x0e\x01f\x01w"),
+        (member, b"\x0f\x01\x01\x01\x03ops\x01x\x01\xac\x02\x00"),
     ];
     for (note, fields) in frozen {
         let mut bytes = vec![0x02, 0xac, 0x02]; // a note, at 300 ms

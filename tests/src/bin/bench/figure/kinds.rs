@@ -24,12 +24,18 @@ struct Checked {
 enum Counted {
     /// The server that answers them.
     Server,
+    /// The same, which does not know at which of its addresses it was asked.
+    Datagrams,
     /// Nobody: what is due is taken for what was done, if all were well.
     Nobody,
 }
 
 const fn served(kind: &'static str, check: &'static str) -> Checked {
     Checked { kind, check, share: 50, counted: Counted::Server }
+}
+
+const fn datagrams(kind: &'static str, check: &'static str) -> Checked {
+    Checked { kind, check, share: 50, counted: Counted::Datagrams }
 }
 
 const KINDS: [Checked; 19] = [
@@ -39,9 +45,9 @@ const KINDS: [Checked; 19] = [
         share: 50,
         counted: Counted::Nobody,
     },
-    served("udp", "{ url = \"udp://ADDRESS\", send = \"?\", expect = \"?\" }"),
-    served("dns", "\"dns://ADDRESS/example.org\""),
-    served("rpc", "{ url = \"rpc://ADDRESS\", program = 100003 }"),
+    datagrams("udp", "{ url = \"udp://ADDRESS\", send = \"?\", expect = \"?\" }"),
+    datagrams("dns", "\"dns://ADDRESS/example.org\""),
+    datagrams("rpc", "{ url = \"rpc://ADDRESS\", program = 100003 }"),
     served("ftp", "\"ftp://ADDRESS\""),
     served("smtp", "\"smtp://ADDRESS\""),
     served("pop3", "\"pop3://ADDRESS\""),
@@ -80,10 +86,15 @@ fn row(bed: &Bed, checked: &Checked) -> Row {
             return Err(Why::lasting("not compared"));
         }
         let mut target = Target::speaking(bed, checked.kind)?;
-        let load = Load::Checks { check: checked.check, targets: target.addresses(count) };
+        // An answer comes from the address that the kernel chooses, and must come from the right one.
+        let targets = match checked.counted {
+            Counted::Datagrams => vec![target.localhost(); count],
+            Counted::Server | Counted::Nobody => target.addresses(count),
+        };
+        let load = Load::Checks { check: checked.check, targets };
         let mut running = program.start(bed, &load)?;
         let mut counter = match checked.counted {
-            Counted::Server => Counter::Requests(&mut target),
+            Counted::Server | Counted::Datagrams => Counter::Requests(&mut target),
             Counted::Nobody => Counter::Due(count),
         };
         settle(&mut running, &mut counter, load.due_each_second())?;

@@ -42,6 +42,11 @@ impl Target {
         addresses(count, &self.ports)
     }
 
+    /// The address that everything on this machine talks from.
+    pub(crate) fn localhost(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.ports.first().copied().unwrap_or_default())
+    }
+
     /// `count` addresses whose connections are dropped without a word.
     pub(crate) fn holes(&self, count: usize) -> Vec<SocketAddrV4> {
         let address = |index: usize| {

@@ -1,0 +1,180 @@
+//! A member's cycle: begin its checks, gather their answers, make the one verdict.
+
+use giveover_core::failure::{Cause, Phase, ProbeResult};
+use giveover_core::ladder::{Checks, Ladder, Round, Step};
+use giveover_core::monitor;
+use giveover_core::pool::{Event, Ticket};
+
+use super::{probe_id, whose};
+use crate::check::command::Command;
+use crate::check::{Answer, ProbeId};
+use crate::config::dollar::Values;
+use crate::config::plan::{Kind, MemberPlan, PoolPlan};
+use crate::daemon::Daemon;
+
+/// The order of a pool's checks.
+fn ladder<'p>(plan: &'p PoolPlan, member: &MemberPlan) -> Ladder<'p> {
+    let count = member.checks.len().min(usize::from(Checks::MOST)) as u8;
+    let mut beside = Checks::first(count);
+    for rung in &plan.ladder {
+        beside = beside.without(*rung);
+    }
+    let mut observed = Checks::NONE;
+    for (place, check) in (0..Checks::MOST).zip(member.checks.iter()) {
+        if check.observe {
+            observed = observed.with(place);
+        }
+    }
+    Ladder { rungs: &plan.ladder, beside, observed, combine: PoolPlan::COMBINE }
+}
+
+impl Daemon {
+    /// Begins the cycle of `ticket`.
+    pub(super) fn begin_member(&mut self, pool: usize, member: usize, ticket: Ticket) {
+        let now = self.now;
+        let Some(plan) = self.plan.pools.get(pool) else { return };
+        let Some(of_member) = plan.members.get(member) else { return };
+        let state = self.pools.list.get_mut(pool).and_then(|it| it.members.get_mut(member));
+        let Some(state) = state else { return };
+        state.cycle = state.cycle.wrapping_add(1) & (u32::MAX >> 1);
+        let mut due = Checks::NONE;
+        for (place, (check, known)) in of_member.checks.iter().zip(&mut state.checks).enumerate() {
+            known.not_evaluated = false;
+            let healthy = known.result == Some(ProbeResult::Healthy);
+            let waits = check.every.is_some_and(|every| healthy && now < known.at.after(every));
+            if !waits {
+                due = due.with(place as u8);
+            }
+        }
+        let (round, step) = Round::begin(&ladder(plan, of_member), due);
+        state.round = Some((ticket, round));
+        self.follow_member(pool, member, step);
+    }
+
+    fn follow_member(&mut self, pool: usize, member: usize, step: Step) {
+        for place in step.begin.iter() {
+            self.begin_member_check(pool, member, place);
+        }
+        if let Some(verdict) = step.verdict {
+            self.end_member(pool, member, verdict);
+        }
+    }
+
+    fn begin_member_check(&mut self, pool: usize, member: usize, place: u8) {
+        let now = self.now;
+        let plan = self.plan.pools.get(pool).and_then(|plan| plan.members.get(member));
+        let check = plan.and_then(|plan| plan.checks.get(usize::from(place)));
+        let state = self.pools.list.get_mut(pool).and_then(|it| it.members.get_mut(member));
+        let (Some(check), Some(state)) = (check, state) else { return };
+        let id = probe_id(pool, member, place, state.cycle);
+        let Some(known) = state.checks.get_mut(usize::from(place)) else { return };
+        known.worst = None;
+        known.pending = check.targets.len().clamp(1, 255) as u8;
+        if let Kind::Command(_) = check.kind {
+            return self.begin_member_program(id);
+        }
+        if check.targets.is_empty() {
+            let result = ProbeResult::CannotMeasure(Cause::of_check(place, Phase::Resolve, 0));
+            return self.take_of_pool(&Answer { id, result, elapsed_ms: 0, shown: 0 });
+        }
+        for target in 0..known.pending {
+            let id = ProbeId { target, ..id };
+            self.prober.start(&mut self.reactor, &self.plan, id, now);
+        }
+    }
+
+    /// A check that is a command. Its program is made ready once.
+    fn begin_member_program(&mut self, id: ProbeId) {
+        let now = self.now;
+        let Some((pool, member)) = whose(id) else { return };
+        let Some(plan) = self.plan.pools.get(pool) else { return };
+        let Some(of_member) = plan.members.get(member) else { return };
+        let Some(check) = of_member.checks.get(usize::from(id.check)) else { return };
+        let Kind::Command(command) = &check.kind else { return };
+        let key = (id.service, id.check, id.target);
+        if !self.programs.contains_key(&key) {
+            let address = of_member.authority();
+            let values = Values {
+                service: Some(&plan.name),
+                check: Some(&check.name),
+                node: Some(&self.plan.host.node),
+                member: Some(&of_member.name),
+                address: Some(&address),
+                ..Values::default()
+            };
+            let environment = self.reactor.children.environment();
+            let Ok(made) = Command::new(command, &check.weights, &values, environment) else {
+                let cause = Cause::of_check(id.check, Phase::Exit, 0);
+                let result = ProbeResult::CannotMeasure(cause);
+                return self.take_of_pool(&Answer { id, result, elapsed_ms: 0, shown: 0 });
+            };
+            self.programs.insert(key, made);
+        }
+        if let Some(command) = self.programs.get_mut(&key) {
+            self.commands.start(&mut self.reactor, id, command, check.timeout, now);
+        }
+    }
+
+    /// Takes the answer of a probe of a member. One of an earlier cycle is late, and nothing.
+    pub(in crate::daemon) fn take_of_pool(&mut self, answer: &Answer) {
+        let now = self.now;
+        let Some((pool, member)) = whose(answer.id) else { return };
+        let state = self.pools.list.get_mut(pool).and_then(|it| it.members.get_mut(member));
+        let Some(state) = state else { return };
+        if state.cycle != answer.id.cycle || state.round.is_none() {
+            return;
+        }
+        let place = answer.id.check;
+        let Some(known) = state.checks.get_mut(usize::from(place)) else { return };
+        if known.pending == 0 {
+            return;
+        }
+        known.take(answer.result);
+        known.ms = answer.elapsed_ms.max(if known.pending > 0 { known.ms } else { 0 });
+        known.shown = answer.shown;
+        if known.pending > 0 {
+            return;
+        }
+        let result = known.worst.take().unwrap_or(answer.result);
+        known.result = Some(result);
+        known.at = now;
+        let Some(plan) = self.plan.pools.get(pool) else { return };
+        let Some(of_member) = plan.members.get(member) else { return };
+        let Some((_, round)) = &mut state.round else { return };
+        let step = round.answer(&ladder(plan, of_member), place, result);
+        self.follow_member(pool, member, step);
+    }
+
+    fn end_member(&mut self, pool: usize, member: usize, verdict: ProbeResult) {
+        let Some(plan) = self.plan.pools.get(pool) else { return };
+        let Some(of_member) = plan.members.get(member) else { return };
+        let state = self.pools.list.get_mut(pool).and_then(|it| it.members.get_mut(member));
+        let Some(state) = state else { return };
+        let Some((ticket, round)) = state.round.take() else { return };
+        let ladder = ladder(plan, of_member);
+        for (place, known) in state.checks.iter_mut().enumerate() {
+            known.not_evaluated = round.not_evaluated(&ladder, place as u8);
+        }
+        let member = member as u8;
+        self.feed_pool(pool, Event::Probed { member, ticket, result: verdict });
+    }
+
+    /// Trusted servers have been asked: pools hear of it.
+    pub(in crate::daemon) fn tell_pools_trusted(&mut self) {
+        let (answering, total) = self.trusted();
+        if total == 0 {
+            return;
+        }
+        for pool in 0..self.pools.list.len() {
+            self.feed_pool(pool, Event::Trusted { answering: answering > 0 });
+        }
+    }
+
+    /// A pool wants to know at once.
+    pub(super) fn ask_trusted(&mut self) {
+        let service = self.shown();
+        if self.watches.get(service).is_some_and(|it| it.monitor.probe_under_way().is_none()) {
+            self.feed(service, monitor::Event::ProbeNow);
+        }
+    }
+}
