@@ -109,8 +109,9 @@ impl Haproxy {
     /// It does not answer.
     #[must_use]
     pub fn ask(&self, command: &str) -> String {
-        let mut stream =
-            std::os::unix::net::UnixStream::connect(self.socket()).expect("its socket");
+        // It takes the place of an old one's socket a moment after it has begun to listen.
+        let connect = || std::os::unix::net::UnixStream::connect(self.socket()).ok();
+        let mut stream = wait_for("haproxy's socket", connect);
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
         stream.write_all(format!("{command}\n").as_bytes()).expect("asked");
         let mut text = String::new();
