@@ -2,7 +2,7 @@
 //!
 //! [`serial`] is the port, [`key`] the key's file, [`link`] the dialogue (sans-IO: bytes and times
 //! in, bytes and news out), [`pair`] how a board gets its key, and
-//! [`bench`] how one is looked at before it has a host; both have the port to themselves, [`directly`].
+//! [`mod@bench`] how one is looked at before it has a host; both have the port to themselves, [`directly`].
 //! [`dog`] is simpler hardware that
 //! only wants to be fed. What is to be said, and when, is the daemon's.
 
