@@ -14,7 +14,7 @@ const HOUSES: [House; 2] = [
     (
         "core/src",
         &[
-            &["time", "weight"],
+            &["time", "weight", "defect"],
             &["ring", "bytes"],
             &["failure", "policy"],
             &["history"],

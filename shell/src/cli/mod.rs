@@ -35,6 +35,7 @@ mod run;
 mod session;
 mod simulate;
 mod status;
+mod tune;
 mod wait;
 mod watch;
 
@@ -111,6 +112,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
         Verb::Preset(verb) => preset::run(&verb, session),
         Verb::Simulate(verb) => simulate::run(&verb, session),
         Verb::Replay(verb) => replay::run(&verb, session),
+        Verb::Tune(verb) => tune::run(&verb, session),
         Verb::Probe(verb) => probe::run(&verb, session),
         Verb::Status(verb) => status::run(&verb, session),
         Verb::Explain(verb) => explain::run(&verb, session),
