@@ -38,16 +38,16 @@ command = ["true"]
 webhook = "ftp://h/"
 [notify.c]
 webhook = "http://user:secret@h/"
-on = ["give", "restart"]
+on = ["givover", "restart"]
 repeat = "0s"
 "#,
         r#"
 giveover.toml:2:10: error: listen: only an address of this host itself
   2 | listen = "0.0.0.0:9709"
     |          ^^^^^^^^^^^^^^ 127.0.0.1 or [::1]; a proxy that asks for a password can show it to others
-giveover.toml:3:2: error: notify.a: needs `command` or `webhook`
+giveover.toml:3:1: error: notify.a: needs `command` or `webhook`
   3 | [notify.a]
-    |  ^^^^^^^^
+    | ^^^^^^^^^^
 giveover.toml:6:11: error: webhook: a URL of http or https, without a password in it
   6 | webhook = "ftp://h/"
     |           ^^^^^^^^^^ "https://hooks.example.org/giveover"
@@ -57,9 +57,9 @@ giveover.toml:6:11: error: a notice goes one way, by `command` or `webhook`
 giveover.toml:8:11: error: webhook: a URL of http or https, without a password in it
   8 | webhook = "http://user:secret@h/"
     |           ^^^^^^^^^^^^^^^^^^^^^^^ "https://hooks.example.org/giveover"
-giveover.toml:9:7: error: on: no edge is called `give`
-  9 | on = ["give", "restart"]
-    |       ^^^^^^ did you mean `giveover`?
+giveover.toml:9:7: error: on: no edge is called `givover`
+  9 | on = ["givover", "restart"]
+    |       ^^^^^^^^^ did you mean `giveover`?
 giveover.toml:10:10: error: repeat: must not be zero
   10 | repeat = "0s"
      |          ^^^^
