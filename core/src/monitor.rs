@@ -9,6 +9,7 @@ mod event;
 mod pursue;
 mod standing;
 
+use crate::defect;
 use crate::failure::{Cause, ProbeResult};
 use crate::history::{FailureSlots, History, InstantSlots, Tally};
 use crate::policy::{Capacity, Policy, PolicySlot};
@@ -138,7 +139,7 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
         }
         self.rest_if_dead();
         let after = (self.standing.status, self.standing.message());
-        if after != before {
+        if after != before && !(defect::is(17) && after.0 == before.0) {
             actions.push(Action::Status { status: after.0, message: after.1 });
         }
         actions
@@ -285,6 +286,9 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
     fn clamp(&mut self, now: Instant) -> Instant {
         if now < self.standing.latest {
             self.standing.clock_went_back = self.standing.clock_went_back.saturating_add(1);
+            if defect::is(16) {
+                return now; // time that goes back is believed
+            }
         } else {
             self.standing.latest = now;
         }
@@ -323,7 +327,9 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
         match self.standing.cycle {
             Cycle::Sleeping { due } if now >= due => {
                 if self.standing.dead {
-                    self.sleep(now);
+                    if !defect::is(14) {
+                        self.sleep(now); // 14: the deadline of a dead process is left in the past
+                    }
                     self.count_death(now, actions);
                 } else {
                     self.probe(actions);
@@ -353,6 +359,9 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
         now: Instant,
         actions: &mut Actions,
     ) {
+        if defect::is(15) && matches!(self.standing.cycle, Cycle::Sleeping { .. }) {
+            self.standing.cycle = Cycle::Probing { ticket }; // a late answer is taken
+        }
         if self.standing.cycle != (Cycle::Probing { ticket }) {
             return; // late: the world has moved
         }

@@ -1,5 +1,6 @@
 //! The decision itself: what a history calls for under a policy.
 
+use crate::defect;
 use crate::history::{FailureSlots, History, InstantSlots};
 use crate::policy::{FailoverMode, Policy};
 
@@ -31,17 +32,22 @@ pub fn decide<F: FailureSlots, R: InstantSlots>(
     history: &History<F, R>,
 ) -> Verdict {
     let limits = policy.limits();
-    if history.failure_sum() < 100 {
-        Verdict::Nothing
+    if history.failure_sum() < 100 || defect::is(2) && history.failure_sum() == 100 {
+        Verdict::Nothing // 2: only more than 100 is a failure
     } else if limits.failover_mode == FailoverMode::LogOnly {
         Verdict::Log
-    } else if limits.retry_count.is_none_or(|count| history.restarts() < count) {
+    } else if limits.retry_count.is_none_or(|count| history.restarts() < allowed(count)) {
         Verdict::Restart
     } else if policy.gives_over() {
         Verdict::Giveover
     } else {
         Verdict::BudgetSpent
     }
+}
+
+/// The restarts that a budget of `count` allows.
+fn allowed(count: u16) -> u16 {
+    if defect::is(3) { count.saturating_add(1) } else { count } // 3: one too many
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ const HOUSES: [House; 2] = [
     (
         "core/src",
         &[
-            &["node", "time", "weight"],
+            &["node", "time", "weight", "defect"],
             &["ring", "bytes"],
             &["failure", "policy"],
             &["history"],

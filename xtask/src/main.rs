@@ -16,6 +16,7 @@ mod floors;
 mod flow;
 mod fuzz;
 mod harness;
+mod hunt;
 mod image;
 mod lacks;
 mod licences;
@@ -41,7 +42,7 @@ use std::process::ExitCode;
 /// A verb: its name, one line of help, and what runs it.
 type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const VERBS: [Verb; 10] = [
+const VERBS: [Verb; 11] = [
     ("test", "everything CI checks; --quick is the inner loop (test --help)", test::run),
     ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
     ("size", "code and data of core and firmware on the board's processors", size::run),
@@ -51,6 +52,7 @@ const VERBS: [Verb; 10] = [
     ("sim-board", "a board in QEMU and a daemon that feeds it, to watch", sim_board::run),
     ("fuzz", "bytes from outside, as a fuzzer invents them; --keep grows the corpus", fuzz::run),
     ("mutants", "changes to the board's code that a test should notice", mutants::run),
+    ("hunt", "worlds drawn by chance, every invariant looked at after every step", hunt::run),
     ("bench", "our figures beside those of HAProxy, monit and keepalived", bench::run),
 ];
 

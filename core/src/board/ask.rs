@@ -1,5 +1,6 @@
 //! What the host asks for, the jumper and the host's supply.
 
+use crate::defect;
 use crate::time::{Instant, Span};
 use crate::verdict::Verdict as Decision;
 use crate::weight::Weight;
@@ -274,6 +275,7 @@ impl Board {
         match (set, self.stage) {
             // A pulse is never cut short; the jumper holds from its end on.
             (_, Stage::Pulsing { .. }) => {}
+            _ if defect::is(29) => {} // a jumper that means nothing
             (true, Stage::Held { .. } | Stage::Cold { then: Then::Held(_), .. }) => {
                 self.let_go(Stage::Disarmed { until: None });
             }

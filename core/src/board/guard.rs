@@ -1,5 +1,6 @@
 //! Guarding: feeds, silence, the pulse and its intent, giveover.
 
+use crate::defect;
 use crate::failure::{Cause, Phase};
 use crate::time::{Instant, Span};
 use crate::verdict::{Verdict as Decision, decide};
@@ -53,7 +54,9 @@ impl Board {
                 self.store_intent_again(why, tries, number);
             }
             Stage::Pulsing { .. } => {
-                self.push(Action::Release);
+                if !defect::is(28) {
+                    self.push(Action::Release); // 28: the line is never let go
+                }
                 self.note(Note::Done { ticket: self.record.ever });
                 self.end_pulse();
             }
@@ -234,6 +237,9 @@ impl Board {
         self.dirty = true;
         self.note(Note::Intent { ticket: self.record.ever, why });
         self.enter(Stage::Intent { why, number: 0, tries: 1, again: self.after(STORE_AGAIN) });
+        if defect::is(26) {
+            self.begin_pulse(); // the line moves before the intent is durable
+        }
     }
 
     /// The store has failed or not answered: again, or no reset is possible.
@@ -252,7 +258,9 @@ impl Board {
     fn begin_pulse(&mut self) {
         // The distance is kept between edges, not between intents.
         self.history.take_back_restart();
-        self.history.add_restart(self.latest);
+        if !defect::is(27) {
+            self.history.add_restart(self.latest); // 27: a pulse is not charged
+        }
         if let Some(newest) = &mut self.record.newest {
             newest.at = self.latest;
         }

@@ -1,5 +1,6 @@
 //! From a result to a decision: what counts, and what it leads to.
 
+use crate::defect;
 use crate::failure::Cause;
 use crate::history::{FailureSlots, InstantSlots};
 use crate::policy::{Destination, FailoverMode, PolicySlot};
@@ -17,6 +18,9 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
     pub(super) fn on_healthy(&mut self, now: Instant, actions: &mut Actions) {
         let window = self.policy().limits().retry_interval;
         self.history.age(now, window);
+        if defect::is(4) {
+            self.history.clear(); // a success forgets everything
+        }
         self.standing.unmeasured_since = None;
         self.standing.grace_until = None;
         self.standing.pace_floor = None;
@@ -35,6 +39,9 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
 
     /// R21: the status stays as last known; after the window it is degraded.
     pub(super) fn on_unmeasured(&mut self, now: Instant) {
+        if defect::is(12) {
+            self.history.add_failure(now, Weight::LEAST, self.standing.death); // no lack is a failure
+        }
         let since = *self.standing.unmeasured_since.get_or_insert(now);
         let window = u64::from(self.policy().limits().retry_interval.as_millis());
         let unhurt = matches!(self.standing.status, Status::Ok | Status::Unknown);
@@ -52,10 +59,10 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
         now: Instant,
         actions: &mut Actions,
     ) {
-        if self.standing.grace_until.is_some_and(|until| now < until) {
+        if self.standing.grace_until.is_some_and(|until| now < until) && !defect::is(5) {
             return; // R13: still starting up
         }
-        if self.standing.holds != 0 {
+        if self.standing.holds != 0 && !defect::is(6) {
             if self.standing.status != Status::Faulted {
                 self.standing.status = Status::Degraded;
             }
@@ -65,7 +72,7 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
             self.count_beside(weight, cause, now);
             return;
         }
-        if immediate && self.policy().gives_over() {
+        if immediate && self.policy().gives_over() && !defect::is(7) {
             self.begin_failure_event();
             self.history.spend_failures();
             self.ask(Reason::Immediate(cause), now, actions);
@@ -81,6 +88,9 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
         }
         // In a restart or a giveover it is the old instance, before the stop: only a start makes
         // up for it.
+        if defect::is(8) && self.standing.pursuit != Pursuit::None {
+            return; // a death in a restart that waits is not heard
+        }
         self.standing.dead = true;
         self.standing.death = cause;
         self.standing.unmeasured_since = None;
@@ -106,6 +116,9 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
     fn count(&mut self, weight: Weight, cause: Cause, now: Instant, actions: &mut Actions) {
         self.history.age(now, self.policy().limits().retry_interval);
         self.history.add_failure(now, weight, cause);
+        if defect::is(11) {
+            self.history.add_failure(now, weight, cause); // each failure twice
+        }
         let verdict = decide(self.policy(), &self.history);
         if verdict == Verdict::Nothing {
             if self.standing.status != Status::Faulted {
@@ -161,7 +174,9 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
             self.budget_spent(actions);
             return;
         }
-        self.history.clear();
+        if !defect::is(10) {
+            self.history.clear(); // 10: after a denial the budget stays spent
+        }
         self.history.age(now, self.policy().limits().retry_interval);
         let floor = self.delay_index();
         self.standing.pace_floor = Some(floor);
@@ -182,6 +197,9 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
         }
         match self.standing.pursuit {
             Pursuit::Delaying { origin, .. } if by_person || origin != Origin::Operator => {
+                if defect::is(13) {
+                    return; // a restart that waits is made though it is held
+                }
                 self.call_off();
             }
             Pursuit::Unstopped { origin, .. }
@@ -236,7 +254,7 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
         let was_blocked = self.standing.blocked();
         self.standing.holds &= !(holder as u8);
         let idle = self.standing.pursuit == Pursuit::None;
-        if was_blocked && !self.standing.blocked() && idle && self.standing.dead {
+        if was_blocked && !self.standing.blocked() && idle && self.standing.dead && !defect::is(9) {
             self.sleep(now);
             self.count_death(now, actions);
         }

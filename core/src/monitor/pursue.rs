@@ -1,5 +1,6 @@
 //! What is done about a failure: restart, giveover, and their answers.
 
+use crate::defect;
 use crate::failure::Cause;
 use crate::history::{FailureSlots, InstantSlots};
 use crate::policy::{Destination, FailoverMode, PolicySlot, START_DISTANCE};
@@ -49,6 +50,9 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
 
     /// `at`, or later where the last start is too near (R13).
     fn apart(&self, at: Instant) -> Instant {
+        if defect::is(18) {
+            return at; // starts need no distance
+        }
         self.standing.last_start.map_or(at, |last| at.max(last.after(START_DISTANCE)))
     }
 
@@ -71,11 +75,16 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
                 *floor = index;
             }
             wait = self.policy().limits().restart_delay.wait(index);
+            if defect::is(19) {
+                wait = Span::ZERO; // no restart waits
+            }
         }
         if origin != Origin::Operator {
             self.standing.status = Status::Degraded;
         }
-        self.standing.generation = self.standing.generation.wrapping_add(1);
+        if !defect::is(20) {
+            self.standing.generation = self.standing.generation.wrapping_add(1); // 20: it stands still
+        }
         let at = self.apart(now.after(wait));
         if at <= now {
             self.begin_restart(origin, now, actions);
@@ -129,7 +138,10 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
         self.sleep(now);
         match outcome {
             RestartOutcome::Started => {
-                self.standing.dead = false;
+                if defect::is(21) {
+                    self.history.clear(); // the restart wipes out its own record
+                }
+                self.standing.dead = defect::is(22) && self.standing.dead; // 22: dead for ever
                 if self.standing.status == Status::Faulted {
                     self.standing.status = Status::Degraded;
                 }
@@ -174,6 +186,9 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
         self.standing.status = Status::Faulted;
         self.standing.cycle = Cycle::Still;
         let at = self.apart(now.after(self.interval()));
+        if defect::is(24) {
+            return self.decide_restart(origin, now, actions); // started beside what may run
+        }
         self.standing.pursuit = Pursuit::Unstopped { at, origin };
         if self.standing.blocked() {
             self.call_off();
@@ -247,6 +262,9 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
             GiveoverOutcome::Granted => {
                 self.standing.pursuit = Pursuit::GivenOver { ticket };
                 self.standing.cycle = Cycle::Still;
+                if defect::is(25) {
+                    self.sleep(now); // probed on after it was given over
+                }
             }
             GiveoverOutcome::Denied | GiveoverOutcome::NotNow if reason == Reason::Operator => {
                 self.standing.pursuit = Pursuit::None;
@@ -267,7 +285,7 @@ impl<F: FailureSlots, R: InstantSlots, P: PolicySlot> Monitor<F, R, P> {
             self.denied(now, actions);
             return;
         }
-        let again = now.after(ASK_AGAIN);
+        let again = now.after(if defect::is(23) { Span::from_secs(1000) } else { ASK_AGAIN });
         self.standing.pursuit = Pursuit::NotNow { again, last, reason, first };
         if !self.standing.dead {
             self.resume(now);

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     act, agent, board, check, completions, debug, events, explain, giveover, help, history, hold,
-    monitor, notify, pool, preset, probe, reload, replay, run, simulate, status, wait,
+    monitor, notify, pool, preset, probe, reload, replay, run, simulate, status, tune, wait,
 };
 
 /// `giveover`
@@ -70,6 +70,7 @@ pub(super) enum Verb {
     Preset(preset::Preset),
     Simulate(simulate::Simulate),
     Replay(replay::Replay),
+    Tune(tune::Tune),
     Probe(probe::Probe),
     Status(status::Status),
     Explain(explain::Explain),

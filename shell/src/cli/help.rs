@@ -19,6 +19,7 @@ over when the budget is spent. It remembers why, and can be asked.
   preset [NAME]                what a preset stands for
   simulate FILE…               run scenarios in virtual time
   replay JOURNAL [--with FILE] what was recorded once more, also under another policy
+  tune JOURNAL…                how soon policies act, and how often for nothing
   probe TARGET                 probe once: a URL, KIND ADDRESS, or SERVICE[/CHECK]
 
   status [SERVICE…]            how services are; --watch keeps showing it

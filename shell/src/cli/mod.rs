@@ -37,6 +37,7 @@ mod run;
 mod session;
 mod simulate;
 mod status;
+mod tune;
 mod wait;
 mod watch;
 
@@ -132,6 +133,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
         Verb::Preset(verb) => preset::run(&verb, session),
         Verb::Simulate(verb) => simulate::run(&verb, session),
         Verb::Replay(verb) => replay::run(&verb, session),
+        Verb::Tune(verb) => tune::run(&verb, session),
         Verb::Probe(verb) => probe::run(&verb, session),
         Verb::Status(verb) => status::run(&verb, session),
         Verb::Explain(verb) => explain::run(&verb, session),

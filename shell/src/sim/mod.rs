@@ -11,6 +11,7 @@ mod render;
 pub mod replay;
 pub mod timeline;
 pub mod told;
+pub mod tune;
 pub mod world;
 
 pub use self::play::{Difference, Played, Told, play};

@@ -38,7 +38,7 @@ command = ["true"]
 webhook = "ftp://h/"
 [notify.c]
 webhook = "http://user:secret@h/"
-on = ["give", "restart"]
+on = ["givover", "restart"]
 repeat = "0s"
 "#,
         r#"
@@ -57,9 +57,9 @@ giveover.toml:6:11: error: a notice goes one way, by `command` or `webhook`
 giveover.toml:8:11: error: webhook: a URL of http or https, without a password in it
   8 | webhook = "http://user:secret@h/"
     |           ^^^^^^^^^^^^^^^^^^^^^^^ "https://hooks.example.org/giveover"
-giveover.toml:9:7: error: on: no edge is called `give`
-  9 | on = ["give", "restart"]
-    |       ^^^^^^ edges are failure, died, restart, restarted, restart_failed, stop_failed, healed, giveover, granted, denied, not_now, aborted, unproven, budget_spent, logged, held, released, cleared, recovered, unmeasured, measured, start_failed, stopped, local_fault, local_fault_over, host_budget, host_budget_over, reset, reset_refused, board_armed, board_not_armed, board_missed, board_reset, reloaded, refused, journal_damaged, journal_failing, journal_well, daemon_started and daemon_stopped
+giveover.toml:9:7: error: on: no edge is called `givover`
+  9 | on = ["givover", "restart"]
+    |       ^^^^^^^^^ did you mean `giveover`?
 giveover.toml:10:10: error: repeat: must not be zero
   10 | repeat = "0s"
      |          ^^^^

@@ -25,8 +25,6 @@ pub(super) struct Oracle {
 struct Seen {
     /// Restarts that count for the budget, since nothing was forgotten.
     charged: Vec<Instant>,
-    /// A denial allows one restart of a dead process on top of them.
-    after_denial: bool,
     last_start: Option<Instant>,
     gone: bool,
     /// How it stood after the last event.
@@ -68,7 +66,6 @@ impl Oracle {
         if lost {
             // what is forgotten may free budget; what is not must still hold
             seen.charged.clear();
-            seen.after_denial = true;
             seen.gone = false;
             seen.last = None;
             return Ok(());
@@ -85,7 +82,7 @@ impl Oracle {
     /// The journal had nothing of it.
     pub(super) fn forgot(&mut self, place: usize) {
         if let Some(seen) = self.services.get_mut(place) {
-            *seen = Seen { after_denial: true, ..Seen::default() };
+            *seen = Seen::default();
         }
     }
 }
@@ -472,24 +469,45 @@ impl Seen {
         let given_up = matches!(step.before.waiting_for(), Waiting::AskAgain(_))
             && step.event == Event::Timeout
             && step.giveover().is_none();
-        if denied || given_up {
-            self.after_denial = true;
-        }
-        if denied
-            || given_up
-            || matches!(step.event, Event::Clear | Event::SetPolicy(_) | Event::Begin { .. })
-        {
+        let afresh = denied || given_up;
+        let anew = matches!(step.event, Event::Begin { .. })
+            && step.before.waiting_for() == Waiting::GivenOver;
+        if afresh || anew || matches!(step.event, Event::Clear | Event::SetPolicy(_)) {
             self.charged.clear();
         }
-        // a stop that is tried again is the same restart
-        let again = matches!(step.before.waiting_for(), Waiting::StopAgain(_));
-        if step.restart() == Some(Origin::Monitor) && !again {
-            if !std::mem::take(&mut self.after_denial) {
-                self.charged.push(step.at);
-            }
-            let window = step.window();
-            self.charged.retain(|at| step.at.since(*at) <= window);
+        // charged when it is decided; what a person wants, and what comes back, is not charged
+        let waited = matches!(step.before.waiting_for(), Waiting::Delay(_) | Waiting::StopAgain(_));
+        let decided =
+            step.delayed().is_some() || step.restart() == Some(Origin::Monitor) && !waited;
+        let charged = !matches!(
+            step.event,
+            Event::Restart
+                | Event::GiveoverDone {
+                    outcome: GiveoverOutcome::Aborted { .. } | GiveoverOutcome::Unproven,
+                    ..
+                }
+        );
+        // a denial allows one restart of a dead process, whatever the budget
+        if decided && charged && !afresh {
+            self.charged.push(step.at);
         }
+        // called off, or failed so that giveover is asked for: it leaves the budget again
+        let called_off = matches!(step.before.waiting_for(), Waiting::Delay(_))
+            && (step.event == Event::Restart // a person's takes its place
+                || !matches!(step.after.waiting_for(), Waiting::Delay(_) | Waiting::Restart));
+        let failed = matches!(step.event, Event::RestartDone { .. }) && step.giveover().is_some();
+        let stop_called_off = matches!(step.before.waiting_for(), Waiting::StopAgain(_))
+            && (step.event == Event::Restart
+                || !matches!(step.after.waiting_for(), Waiting::StopAgain(_) | Waiting::Restart));
+        let stop_failed =
+            matches!(step.event, Event::RestartDone { outcome: RestartOutcome::StopFailed(_), .. });
+        let held_at_once =
+            stop_failed && !matches!(step.after.waiting_for(), Waiting::StopAgain(_));
+        if called_off || failed || stop_called_off || held_at_once {
+            self.charged.pop();
+        }
+        let window = step.window();
+        self.charged.retain(|at| step.at.since(*at) <= window);
         let count = step.policy().limits().retry_count;
         let made = self.charged.len();
         that(count.is_none_or(|count| made <= usize::from(count)), || {

@@ -1,0 +1,163 @@
+//! Worlds drawn by chance: as a scenario file in pieces, so that pieces can be left out again.
+
+use giveover::config::scenario::{Form, load_form_str};
+use giveover::config::world::{Verb, World};
+use giveover::sim::world::Random;
+
+/// A scenario file in pieces: the head is needed, each of the others may go.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    pub(crate) length_s: u64,
+    pub(crate) head: String,
+    pub(crate) pieces: Vec<String>,
+}
+
+impl Draft {
+    /// The world that `seed` stands for.
+    pub(crate) fn draw(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let r = &mut random;
+        let length_s = 300 + r.below(1200);
+        let services = 1 + r.below(3);
+        let board = r.percent(40);
+        let answers = [
+            "\"accept\"",
+            "\"deny\"",
+            "{ not_now_until = \"9m\" }",
+            "\"abort_stopped\"",
+            "\"abort_running\"",
+            "\"unproven\"",
+            "{ accept_from = \"6m\" }",
+        ];
+        let mut head = format!(
+            "seed = {seed}\n[host]\ntrusted = {}\nactions = {{ count = {}, per = \"10m\" }}\n\
+             local_fault = {{ share = \"50%\", least = {}, within = \"1m\" }}\n\
+             boot_takes = [\"2s\", \"20s\"]\n[giveover]\nanswer = {}\ntakes = [\"0s\", \"{}s\"]\n",
+            r.below(2),
+            3 + r.below(20),
+            1 + r.below(3),
+            answers[r.below(answers.len() as u64) as usize],
+            r.below(4)
+        );
+        for number in 0..services {
+            head += &service(number, board, r);
+        }
+        if board {
+            let (timeout, grace) = (8 + r.below(20), 10 + r.below(40));
+            let count = r.below(4);
+            let window = (count * (timeout + grace)).max(60) + 60 + r.below(600);
+            head += &format!(
+                "[board]\ntimeout = \"{timeout}s\"\nboot_grace = \"{grace}s\"\nconfirm_after = \
+                 \"{}s\"\ngiveover = \"{}\"\npolicy = {{ retry_count = {count}, retry_interval = \
+                 \"{window}s\" }}\n",
+                5 + r.below(60),
+                ["alarm", "none", "off", "cycle"][r.below(4) as usize]
+            );
+        }
+        let faults = 3 + r.below(14);
+        let mut pieces: Vec<String> =
+            (0..faults).map(|_| fault(length_s, services, board, r)).collect();
+        if r.percent(50) {
+            let service = r.below(services);
+            pieces.push(format!(
+                "[[fault]]\nevery = \"{}s\"\nservice = \"s{service}\"\ndoes = \"{}\"\n",
+                10 + r.below(50),
+                ["die", "refuse", "hang"][r.below(3) as usize]
+            ));
+        }
+        Self { length_s, head, pieces }
+    }
+
+    /// The whole file.
+    pub(crate) fn text(&self) -> String {
+        format!("length = \"{}s\"\n{}{}", self.length_s, self.head, self.pieces.concat())
+    }
+
+    /// The world it describes; `None` for a file that is refused.
+    pub(crate) fn world(&self) -> Option<World> {
+        match load_form_str("hunt.toml", &self.text()) {
+            Ok(Form::Large(world)) => Some(*world),
+            _ => None,
+        }
+    }
+}
+
+fn service(number: u64, board: bool, r: &mut Random) -> String {
+    let interval = [1, 2, 5, 10][r.below(4) as usize];
+    let window = interval * (20 + r.below(60));
+    let modes = ["none", "soft", "hard", "restart_only", "log_only"];
+    let mode = modes[if r.percent(60) { 1 } else { r.below(5) as usize }];
+    let count = ["0", "1", "2", "3", "-1"][r.below(5) as usize];
+    let grace = [0, 0, interval * 3][r.below(3) as usize];
+    let delays = ["\"0s\"", "[\"0s\", \"5s\"]", "[\"2s\", \"4s\", \"8s\"]", "\"500ms\""];
+    let delay = delays[r.below(4) as usize];
+    let goes = if board && r.percent(40) {
+        "board"
+    } else {
+        ["command", "command", "none"][r.below(3) as usize]
+    };
+    let probe = ["0s", "20ms", "300ms"][r.below(3) as usize];
+    let takes = ["[\"0s\", \"2s\"]", "\"0s\"", "\"700ms\""];
+    let (stop, start) = (takes[r.below(3) as usize], takes[r.below(3) as usize]);
+    let mut text = format!(
+        "[service.s{number}]\ngiveover = \"{goes}\"\nprobe_takes = \"{probe}\"\nstop_takes = {stop}\n\
+         start_takes = {start}\npolicy = {{ thorough_probe_interval = \"{interval}s\", probe_timeout = \
+         \"500ms\", retry_count = {count}, retry_interval = \"{window}s\", start_grace = \"{grace}s\", \
+         restart_delay = {delay}, failover_mode = \"{mode}\", stop_timeout = \"2s\" }}\n"
+    );
+    if number > 0 && r.percent(30) {
+        text += "needs = [\"s0\"]\n";
+    }
+    if r.percent(20) {
+        text += "local = true\n";
+    }
+    if r.percent(25) {
+        text += &format!(
+            "leaks = {{ after = [\"{}s\", \"{}s\"] }}\n",
+            20 + r.below(60),
+            90 + r.below(200)
+        );
+    }
+    text
+}
+
+fn fault(length_s: u64, services: u64, board: bool, r: &mut Random) -> String {
+    let at = r.below(length_s * 10) * 100;
+    let lasts = |r: &mut Random| match r.below(3) {
+        0 => String::new(),
+        _ => format!("for = \"{}ms\"\n", 100 + r.below(90) * 1000),
+    };
+    let mut text = format!("[[fault]]\nat = \"{at}ms\"\n");
+    let general = r.below(100);
+    if general < 70 {
+        let verb = Verb::WORDS[r.below(Verb::WORDS.len() as u64) as usize];
+        text += &format!("service = \"s{}\"\ndoes = \"{verb}\"\n", r.below(services));
+        match verb {
+            "die" | "hold" | "release" | "clear" | "restart" | "giveover" => {}
+            "slow" => {
+                text +=
+                    &format!("weight = {}\n", [1, 10, 25, 34, 50, 99, 100][r.below(7) as usize]);
+                text += &lasts(r);
+            }
+            _ => text += &lasts(r),
+        }
+        return text;
+    }
+    let boards = ["reset", "store_fails", "link_lost", "jumper", "clear"];
+    let (key, word) = match r.below(if board { 12 } else { 10 }) {
+        0 | 1 => ("daemon", "crash"),
+        2 => ("daemon", "pause"),
+        3 => ("host", ["hang", "reboot", "power_cut"][r.below(3) as usize]),
+        4 | 5 => ("network", "cut"),
+        6 => ("trusted", "silent"),
+        7 => ("disk", ["torn", "lost", "full"][r.below(3) as usize]),
+        8 | 9 if board => ("host", "hang"),
+        8 | 9 => ("clock", "drift"),
+        _ => ("board", boards[r.below(5) as usize]),
+    };
+    text += &format!("{key} = \"{word}\"\n");
+    if key == "clock" {
+        text += &format!("by = \"{}ppm\"\n", r.below(100_000));
+    }
+    text + &lasts(r)
+}
