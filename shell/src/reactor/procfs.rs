@@ -7,6 +7,7 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
+use std::sync::OnceLock;
 
 use super::Instance;
 
@@ -131,12 +132,17 @@ pub fn program(pid: u32) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// The identity of this boot.
+/// The identity of this boot, which nobody of it lives to see change.
 #[must_use]
 pub fn boot_id() -> Option<[u8; 16]> {
+    static READ: OnceLock<[u8; 16]> = OnceLock::new();
+    if let Some(id) = READ.get() {
+        return Some(*id);
+    }
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let digits: String = text.trim().chars().filter(|c| *c != '-').collect();
-    u128::from_str_radix(&digits, 16).ok().map(u128::to_be_bytes)
+    let id = u128::from_str_radix(&digits, 16).ok()?.to_be_bytes();
+    Some(*READ.get_or_init(|| id))
 }
 
 #[cfg(test)]
