@@ -245,15 +245,16 @@ impl<'a, B: Board> Firmware<'a, B> {
 
     #[inline(never)]
     fn see_to_line(&mut self, now: Instant) {
+        // Before the line is moved, so that both of its edges are seen a step late.
+        let high = self.board.sense();
+        if let Some(ms) = self.read_back.look(self.line.is_held(), high, now) {
+            self.log.add(now, Note::ReadLow(ms));
+        }
         let ticks = self.board.ticks();
         let gone = ticks.wrapping_sub(self.ticks);
         self.ticks = ticks;
         self.line.count_down(Span::from_millis(gone.saturating_mul(B::TICK.as_millis())));
         self.line.poll(now);
-        let high = self.board.sense();
-        if let Some(ms) = self.read_back.look(self.line.is_held(), high, now) {
-            self.log.add(now, Note::ReadLow(ms));
-        }
         self.second_to(self.second_on);
     }
 
