@@ -233,7 +233,6 @@ impl<'a, B: Board> Firmware<'a, B> {
         self.see_to_store(now);
         // Once more: what was just decided belongs on the pin before the next sleep.
         self.line.poll(now);
-        self.read_line(now);
         let light = self.machine.light(self.key.is_some());
         self.board.light(light::is_on(light, now));
         self.board.watchdog();
@@ -246,22 +245,17 @@ impl<'a, B: Board> Firmware<'a, B> {
 
     #[inline(never)]
     fn see_to_line(&mut self, now: Instant) {
+        // Before the line is moved, so that both of its edges are seen a step late.
+        let high = self.board.sense();
+        if let Some(ms) = self.read_back.look(self.line.is_held(), high, now) {
+            self.log.add(now, Note::ReadLow(ms));
+        }
         let ticks = self.board.ticks();
         let gone = ticks.wrapping_sub(self.ticks);
         self.ticks = ticks;
         self.line.count_down(Span::from_millis(gone.saturating_mul(B::TICK.as_millis())));
         self.line.poll(now);
-        self.read_line(now);
         self.second_to(self.second_on);
-    }
-
-    /// What the line itself says, wherever it may just have been moved.
-    #[inline(never)]
-    fn read_line(&mut self, now: Instant) {
-        let high = self.board.sense();
-        if let Some(ms) = self.read_back.look(self.line.is_held(), high, now) {
-            self.log.add(now, Note::ReadLow(ms));
-        }
     }
 
     #[inline(never)]
