@@ -4,10 +4,7 @@ use core::fmt;
 
 use crate::time::{Instant, Span};
 
-/// A node, by its place in the configuration; on a single node the giveover command is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Node(pub u8);
+pub use crate::node::Node;
 
 /// A node that might take a group over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

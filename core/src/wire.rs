@@ -1,4 +1,4 @@
-//! Frames between a host and its board.
+//! Frames between a host and its board; [`peer`] has those between nodes.
 //!
 //! Sans-IO: bytes go in one at a time and come out in a buffer of the caller's. A frame is
 //!
@@ -23,6 +23,7 @@ mod board_end;
 mod cobs;
 mod connection;
 mod host_end;
+pub mod peer;
 mod tag;
 pub mod v1;
 

@@ -12,52 +12,40 @@ mod chip;
 use core::convert::Infallible;
 use core::mem::MaybeUninit;
 use core::num::NonZeroU32;
-use core::sync::atomic::{AtomicU32, Ordering};
 
-use chip::{Kept, KeptWords, Register, Vector};
+use chip::pl011::Pl011;
+use chip::{KeptWords, Port, Register, TICK_HZ, Vector};
 use embedded_hal::digital::{ErrorType, OutputPin, PinState};
 use giveover_core::time::Span;
 use giveover_firmware::board::{Firmware, Room};
-use giveover_firmware::fifo::Fifo;
+use giveover_firmware::contact::Wired;
 use giveover_firmware::hardware::Board;
 use giveover_firmware::line::Wiring;
-use giveover_firmware::serial::Port;
 use giveover_firmware::tick::{Counter, Direction};
 
-/// The periodic timer, a hundred times a second.
-const TICK_HZ: u32 = 100;
 const CLOCK_HZ: u32 = 12_500_000;
 /// The watchdog bites after two of these: 2 s.
 const WATCHDOG_LOAD: u32 = CLOCK_HZ;
-/// How many ticks a line may be held before the timer itself lets it go: the longest pulse.
-const LONGEST_HOLD: u32 = TICK_HZ;
 
 const LINE: u32 = 1 << 0;
 const SECOND: u32 = 1 << 2;
 const LIGHT: u32 = 1 << 3;
 /// From the pin to 3.3 V; in QEMU nothing pulls a pin up, so open is low.
 const JUMPER: u32 = 1 << 4;
+/// From the host's end of the reset line; in QEMU a harness drives it.
+const SENSE: u32 = 1 << 5;
 
 const PORT_F: usize = 0x4002_5000;
 const LIGHT_DATA: Register = Register::at(PORT_F + 4 * LIGHT as usize);
 const JUMPER_DATA: Register = Register::at(PORT_F + 4 * JUMPER as usize);
+const SENSE_DATA: Register = Register::at(PORT_F + 4 * SENSE as usize);
 const DIRECTION: Register = Register::at(PORT_F + 0x400);
 const PULL_UP: Register = Register::at(PORT_F + 0x510);
 const PULL_DOWN: Register = Register::at(PORT_F + 0x514);
 const DIGITAL: Register = Register::at(PORT_F + 0x51C);
 
-const UART_DATA: Register = Register::at(0x4000_C000);
-const UART_FLAGS: Register = Register::at(0x4000_C018);
-const UART_DIVISOR: Register = Register::at(0x4000_C024);
-const UART_FRACTION: Register = Register::at(0x4000_C028);
-const UART_FORMAT: Register = Register::at(0x4000_C02C);
-const UART_CONTROL: Register = Register::at(0x4000_C030);
-const UART_MASK: Register = Register::at(0x4000_C038);
-const UART_CLEAR: Register = Register::at(0x4000_C044);
+const UART: Pl011 = Pl011(0x4000_C000);
 const UART_IRQ: u32 = 5;
-const RECEIVED: u32 = 1 << 4;
-const SENDING: u32 = 1 << 5;
-const TIMED_OUT: u32 = 1 << 6;
 
 const DOG_LOAD: Register = Register::at(0x4000_0000);
 const DOG_CONTROL: Register = Register::at(0x4000_0008);
@@ -69,20 +57,6 @@ const CLOCKS: [Register; 3] =
     [Register::at(0x400F_E100), Register::at(0x400F_E104), Register::at(0x400F_E108)];
 const SYSTICK: [Register; 3] =
     [Register::at(0xE000_E010), Register::at(0xE000_E014), Register::at(0xE000_E018)];
-
-/// More than a tick brings at 115,200 baud, and more than two frames.
-const QUEUE: usize = 256;
-static RECEIVE: Fifo<QUEUE> = Fifo::new();
-static SEND: Fifo<QUEUE> = Fifo::new();
-/// By this name a harness finds it from outside.
-#[unsafe(no_mangle)]
-static GIVEOVER_TICKS: AtomicU32 = AtomicU32::new(0);
-/// For how many ticks the reset line has been held.
-static HELD: AtomicU32 = AtomicU32::new(0);
-
-const KEPT_WORDS: usize = giveover_firmware::kept::Kept::WORDS;
-#[unsafe(link_section = ".uninit.kept")]
-static KEPT: Kept<KEPT_WORDS> = Kept::new();
 
 /// A line on port F.
 struct Line(u32);
@@ -104,7 +78,8 @@ impl OutputPin for Line {
 }
 
 struct Evb {
-    port: Port<'static, QUEUE, QUEUE>,
+    port: Port,
+    sense: Wired,
 }
 
 impl Evb {
@@ -119,32 +94,27 @@ impl Evb {
         CLOCKS[1].set(1 << 0);
         CLOCKS[2].set(1 << 0 | 1 << 5);
         PULL_UP.set(LINE | SECOND);
-        PULL_DOWN.set(JUMPER);
-        DIGITAL.set(LINE | SECOND | LIGHT | JUMPER);
+        PULL_DOWN.set(JUMPER | SENSE);
+        DIGITAL.set(LINE | SECOND | LIGHT | JUMPER | SENSE);
         DIRECTION.set(LIGHT);
 
         // 12.5 MHz / (16 * 115200) = 6.782
-        UART_CONTROL.write(0);
-        UART_DIVISOR.write(6);
-        UART_FRACTION.write(50);
-        UART_FORMAT.write(0b11 << 5 | 1 << 4);
-        UART_MASK.write(RECEIVED | TIMED_OUT);
-        UART_CONTROL.write(1 << 9 | 1 << 8 | 1);
+        UART.start(6, 50);
         chip::enable(UART_IRQ);
 
         SYSTICK[1].write(CLOCK_HZ / TICK_HZ - 1);
         SYSTICK[2].write(0);
         SYSTICK[0].write(0b111);
-        Self { port: Port::new(&RECEIVE, &SEND, || chip::pend(UART_IRQ)) }
+        Self { port: chip::port(|| chip::pend(UART_IRQ)), sense: Wired::new() }
     }
 }
 
 impl Board for Evb {
     type Line = Line;
     type Second = Line;
-    type Memory = KeptWords<KEPT_WORDS>;
+    type Memory = KeptWords;
     type Flash = giveover_firmware::store::NoFlash;
-    type Serial = Port<'static, QUEUE, QUEUE>;
+    type Serial = Port;
 
     const NAME: &'static str = "lm3s6965evb";
     const WIRING: Wiring = Wiring::Direct;
@@ -154,14 +124,18 @@ impl Board for Evb {
         counter
     };
 
-    const TICK: Span = Span::from_millis(1000 / TICK_HZ);
+    const TICK: Span = chip::TICK;
 
     fn now(&mut self) -> u32 {
-        GIVEOVER_TICKS.load(Ordering::Relaxed)
+        chip::ticks()
     }
 
     fn ticks(&mut self) -> u32 {
-        GIVEOVER_TICKS.load(Ordering::Relaxed)
+        chip::ticks()
+    }
+
+    fn image(&mut self) -> u64 {
+        chip::image()
     }
 
     /// The chip has no number of its own; nobody owns two emulators.
@@ -182,7 +156,7 @@ impl Board for Evb {
     }
 
     fn sense(&mut self) -> Option<bool> {
-        None
+        self.sense.look(SENSE_DATA.read() != 0)
     }
 
     fn port(&mut self) -> Option<bool> {
@@ -201,8 +175,8 @@ impl Board for Evb {
         None
     }
 
-    fn store(&mut self) -> (KeptWords<KEPT_WORDS>, Option<giveover_firmware::store::NoFlash>) {
-        (KeptWords(&KEPT), None)
+    fn store(&mut self) -> (KeptWords, Option<giveover_firmware::store::NoFlash>) {
+        (KeptWords, None)
     }
 
     fn watchdog(&mut self) {
@@ -211,7 +185,7 @@ impl Board for Evb {
         DOG_LOCK.write(0);
     }
 
-    fn serial(&mut self) -> &mut Port<'static, QUEUE, QUEUE> {
+    fn serial(&mut self) -> &mut Port {
         &mut self.port
     }
 }
@@ -225,67 +199,22 @@ fn release() {
 fn main() -> ! {
     static mut ROOM: Room = Room::new();
     static mut PLACE: MaybeUninit<Firmware<'static, Evb>> = MaybeUninit::uninit();
-    let firmware = Firmware::start(PLACE, ROOM, Evb::start());
-    firmware.begin();
-    loop {
-        firmware.step();
-        chip::sleep_unless(|| !RECEIVE.is_empty());
-    }
+    chip::run(PLACE, ROOM, Evb::start(), || {});
 }
 
-/// The periodic timer, and the third end of a pulse: one that the loop does not end is ended here.
 #[cortex_m_rt::exception]
 fn SysTick() {
-    GIVEOVER_TICKS.store(GIVEOVER_TICKS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-    if DIRECTION.read() & LINE == 0 {
-        HELD.store(0, Ordering::Relaxed);
-    } else {
-        let held = HELD.load(Ordering::Relaxed).saturating_add(1);
-        HELD.store(held, Ordering::Relaxed);
-        if held > LONGEST_HOLD {
-            DIRECTION.clear(LINE);
-        }
-    }
+    chip::tick(DIRECTION.read() & LINE != 0, || DIRECTION.clear(LINE));
 }
 
-/// Moves bytes between the UART and the queues, and stays within what both hold.
 unsafe extern "C" fn uart() {
-    UART_CLEAR.write(RECEIVED | SENDING | TIMED_OUT);
-    while UART_FLAGS.read() & 1 << 4 == 0 {
-        RECEIVE.push(UART_DATA.read() as u8);
-    }
-    while UART_FLAGS.read() & 1 << 5 == 0 {
-        match SEND.pop() {
-            Some(byte) => UART_DATA.write(u32::from(byte)),
-            None => break,
-        }
-    }
-    // The room in the UART is asked for only while there is something to put into it.
-    let sending = if SEND.is_empty() { 0 } else { SENDING };
-    UART_MASK.write(RECEIVED | TIMED_OUT | sending);
-}
-
-/// What nobody has asked for: the lines are let go, and the watchdog does the rest.
-#[cortex_m_rt::exception]
-unsafe fn DefaultHandler(_: i16) -> ! {
-    release();
-    chip::stop();
-}
-
-#[cortex_m_rt::exception]
-unsafe fn HardFault(_: &cortex_m_rt::ExceptionFrame) -> ! {
-    release();
-    chip::stop();
-}
-
-unsafe extern "C" {
-    fn DefaultHandler();
+    UART.carry(|| {}, || true);
 }
 
 #[unsafe(link_section = ".vector_table.interrupts")]
 #[unsafe(no_mangle)]
 static __INTERRUPTS: [Vector; 44] = {
-    let mut table = [Vector(Some(DefaultHandler)); 44];
-    table[UART_IRQ as usize] = Vector(Some(uart));
+    let mut table = [Vector::NOBODY; 44];
+    table[UART_IRQ as usize] = Vector::to(uart);
     table
 };

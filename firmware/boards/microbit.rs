@@ -15,25 +15,21 @@ use core::mem::MaybeUninit;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use chip::{Kept, KeptWords, Register, Vector};
+use chip::flash::Flash;
+use chip::{KeptWords, Port, RECEIVE, Register, SEND, TICK_HZ, Vector};
 use embedded_hal::digital::{ErrorType, OutputPin, PinState};
 use giveover_core::time::Span;
 use giveover_firmware::board::{Firmware, Room};
-use giveover_firmware::fifo::Fifo;
 use giveover_firmware::hardware::Board;
 use giveover_firmware::line::Wiring;
-use giveover_firmware::serial::Port;
 use giveover_firmware::tick::{Counter, Direction};
-use nrf51_flash::Pages;
+use nrf51_flash::Last;
 
-/// The timer counts microseconds and goes off a hundred times a second.
+/// The timer counts microseconds.
 const TIMER_HZ: u32 = 1_000_000;
-const TICK_HZ: u32 = 100;
 const TICK: u32 = TIMER_HZ / TICK_HZ;
 /// A tick nearer than this many microseconds may be past before it is set.
 const LEAST_AHEAD: u32 = 100;
-/// How many ticks a line may be held before the timer itself lets it go: the longest pulse.
-const LONGEST_HOLD: u32 = TICK_HZ;
 /// The watchdog bites after 2 s, in counts of 32,768 Hz.
 const WATCHDOG: u32 = 65_536;
 
@@ -91,21 +87,8 @@ const DOG_CHANNELS: Register = Register::at(0x4001_0508);
 const DOG_CONFIG: Register = Register::at(0x4001_050C);
 const DOG_FEED: Register = Register::at(0x4001_0600);
 
-/// More than a tick brings at 115,200 baud, and more than two frames.
-const QUEUE: usize = 256;
-static RECEIVE: Fifo<QUEUE> = Fifo::new();
-static SEND: Fifo<QUEUE> = Fifo::new();
-/// By this name a harness finds it from outside.
-#[unsafe(no_mangle)]
-static GIVEOVER_TICKS: AtomicU32 = AtomicU32::new(0);
-/// For how many ticks the reset line has been held.
-static HELD: AtomicU32 = AtomicU32::new(0);
 /// Whether the UART has a byte of ours under way.
 static SENDING: AtomicU32 = AtomicU32::new(0);
-
-const KEPT_WORDS: usize = giveover_firmware::kept::Kept::WORDS;
-#[unsafe(link_section = ".uninit.kept")]
-static KEPT: Kept<KEPT_WORDS> = Kept::new();
 
 /// A line, behind a transistor: high is held.
 struct Line(u32);
@@ -137,7 +120,7 @@ impl Line {
 }
 
 struct Microbit {
-    port: Port<'static, QUEUE, QUEUE>,
+    port: Port,
 }
 
 impl Microbit {
@@ -176,16 +159,16 @@ impl Microbit {
         TIMER_INTERRUPTS.write(1 << 16);
         TIMER_START.write(1);
         chip::enable(TIMER_IRQ);
-        Self { port: Port::new(&RECEIVE, &SEND, || chip::pend(UART_IRQ)) }
+        Self { port: chip::port(|| chip::pend(UART_IRQ)) }
     }
 }
 
 impl Board for Microbit {
     type Line = Line;
     type Second = Line;
-    type Memory = KeptWords<KEPT_WORDS>;
-    type Flash = Pages;
-    type Serial = Port<'static, QUEUE, QUEUE>;
+    type Memory = KeptWords;
+    type Flash = Flash<Last>;
+    type Serial = Port;
 
     const NAME: &'static str = "microbit";
     const WIRING: Wiring = Wiring::Inverted;
@@ -195,7 +178,7 @@ impl Board for Microbit {
         counter
     };
 
-    const TICK: Span = Span::from_millis(1000 / TICK_HZ);
+    const TICK: Span = chip::TICK;
 
     fn now(&mut self) -> u32 {
         TIMER_CAPTURE.write(1);
@@ -203,7 +186,11 @@ impl Board for Microbit {
     }
 
     fn ticks(&mut self) -> u32 {
-        GIVEOVER_TICKS.load(Ordering::Relaxed)
+        chip::ticks()
+    }
+
+    fn image(&mut self) -> u64 {
+        chip::image()
     }
 
     fn device(&mut self) -> u64 {
@@ -244,15 +231,15 @@ impl Board for Microbit {
         None
     }
 
-    fn store(&mut self) -> (KeptWords<KEPT_WORDS>, Option<Pages>) {
-        (KeptWords(&KEPT), Some(Pages))
+    fn store(&mut self) -> (KeptWords, Option<Flash<Last>>) {
+        (KeptWords, Some(Flash::new()))
     }
 
     fn watchdog(&mut self) {
         DOG_FEED.write(0x6E52_4635);
     }
 
-    fn serial(&mut self) -> &mut Port<'static, QUEUE, QUEUE> {
+    fn serial(&mut self) -> &mut Port {
         &mut self.port
     }
 }
@@ -266,15 +253,9 @@ fn release() {
 fn main() -> ! {
     static mut ROOM: Room = Room::new();
     static mut PLACE: MaybeUninit<Firmware<'static, Microbit>> = MaybeUninit::uninit();
-    let firmware = Firmware::start(PLACE, ROOM, Microbit::start());
-    firmware.begin();
-    loop {
-        firmware.step();
-        chip::sleep_unless(|| !RECEIVE.is_empty());
-    }
+    chip::run(PLACE, ROOM, Microbit::start(), || {});
 }
 
-/// The periodic timer, and the third end of a pulse: one that the loop does not end is ended here.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn periodic() {
     TIMER_CAPTURE_TOO.write(1);
@@ -284,17 +265,7 @@ unsafe extern "C" fn periodic() {
     TIMER_NEXT.write(if late { now.wrapping_add(TICK) } else { next });
     // Last: QEMU finds what is reached once more when the counter is looked at.
     TIMER_REACHED.write(0);
-    let ticks = GIVEOVER_TICKS.load(Ordering::Relaxed).wrapping_add(1);
-    GIVEOVER_TICKS.store(ticks, Ordering::Relaxed);
-    if OUTPUT.read() & LINE == 0 {
-        HELD.store(0, Ordering::Relaxed);
-    } else {
-        let held = HELD.load(Ordering::Relaxed).saturating_add(1);
-        HELD.store(held, Ordering::Relaxed);
-        if held > LONGEST_HOLD {
-            LOW.write(LINE);
-        }
-    }
+    chip::tick(OUTPUT.read() & LINE != 0, || LOW.write(LINE));
 }
 
 /// Moves bytes between the UART and the queues, and stays within what both hold.
@@ -316,28 +287,11 @@ unsafe extern "C" fn uart() {
     }
 }
 
-/// What nobody has asked for: the lines are let go, and the watchdog does the rest.
-#[cortex_m_rt::exception]
-unsafe fn DefaultHandler(_: i16) -> ! {
-    release();
-    chip::stop();
-}
-
-#[cortex_m_rt::exception]
-unsafe fn HardFault(_: &cortex_m_rt::ExceptionFrame) -> ! {
-    release();
-    chip::stop();
-}
-
-unsafe extern "C" {
-    fn DefaultHandler();
-}
-
 #[unsafe(link_section = ".vector_table.interrupts")]
 #[unsafe(no_mangle)]
 static __INTERRUPTS: [Vector; 32] = {
-    let mut table = [Vector(Some(DefaultHandler)); 32];
-    table[UART_IRQ as usize] = Vector(Some(uart));
-    table[TIMER_IRQ as usize] = Vector(Some(periodic));
+    let mut table = [Vector::NOBODY; 32];
+    table[UART_IRQ as usize] = Vector::to(uart);
+    table[TIMER_IRQ as usize] = Vector::to(periodic);
     table
 };

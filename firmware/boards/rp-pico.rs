@@ -18,23 +18,21 @@ mod usb;
 use core::convert::Infallible;
 use core::mem::MaybeUninit;
 use core::num::NonZeroU32;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 
-use chip::{Kept, KeptWords, Register, Vector};
+use chip::flash::Flash;
+use chip::pl011::Pl011;
+use chip::{KeptWords, Port, RECEIVE, Register, SEND, TICK_HZ, Vector};
 use embedded_hal::digital::{ErrorType, OutputPin, PinState};
-use flash::Sectors;
+use flash::Last;
 use giveover_core::time::Span;
 use giveover_firmware::board::{Firmware, Room};
-use giveover_firmware::fifo::Fifo;
+use giveover_firmware::contact::Wired;
 use giveover_firmware::hardware::Board;
 use giveover_firmware::line::Wiring;
-use giveover_firmware::serial::Port;
 use giveover_firmware::tick::{Counter, Direction};
 
 const TIMER_HZ: u32 = 1_000_000;
-const TICK_HZ: u32 = 100;
-/// How many ticks a line may be held before the timer itself lets it go: the longest pulse.
-const LONGEST_HOLD: u32 = TICK_HZ;
 /// The watchdog bites after 2 s; it counts each microsecond twice.
 const WATCHDOG: u32 = 2 * 2_000_000;
 
@@ -53,19 +51,8 @@ const HIGH: Register = Register::at(SIO + 0x14);
 const LOW: Register = Register::at(SIO + 0x18);
 const MAKE_OUTPUT: Register = Register::at(SIO + 0x24);
 
-const UART: usize = 0x4003_4000;
-const UART_DATA: Register = Register::at(UART);
-const UART_FLAGS: Register = Register::at(UART + 0x18);
-const UART_DIVISOR: Register = Register::at(UART + 0x24);
-const UART_FRACTION: Register = Register::at(UART + 0x28);
-const UART_FORMAT: Register = Register::at(UART + 0x2C);
-const UART_CONTROL: Register = Register::at(UART + 0x30);
-const UART_MASK: Register = Register::at(UART + 0x38);
-const UART_CLEAR: Register = Register::at(UART + 0x44);
+const UART: Pl011 = Pl011(0x4003_4000);
 const UART_IRQ: u32 = 20;
-const RECEIVED: u32 = 1 << 4;
-const SENDING: u32 = 1 << 5;
-const TIMED_OUT: u32 = 1 << 6;
 
 const MICROSECONDS: Register = Register::at(0x4005_4028);
 const DOG_CONTROL: Register = Register::at(0x4005_8000);
@@ -76,21 +63,8 @@ const DOG_RESETS: Register = Register::at(0x4001_0008);
 const SYSTICK: [Register; 3] =
     [Register::at(0xE000_E010), Register::at(0xE000_E014), Register::at(0xE000_E018)];
 
-/// More than a tick brings at 115,200 baud, and more than two frames.
-const QUEUE: usize = 256;
-static RECEIVE: Fifo<QUEUE> = Fifo::new();
-static SEND: Fifo<QUEUE> = Fifo::new();
-/// By this name a harness finds it from outside.
-#[unsafe(no_mangle)]
-static GIVEOVER_TICKS: AtomicU32 = AtomicU32::new(0);
-/// For how many ticks the reset line has been held.
-static HELD: AtomicU32 = AtomicU32::new(0);
 /// The host was last heard over USB.
 static BY_USB: AtomicBool = AtomicBool::new(false);
-
-const KEPT_WORDS: usize = giveover_firmware::kept::Kept::WORDS;
-#[unsafe(link_section = ".uninit.kept")]
-static KEPT: Kept<KEPT_WORDS> = Kept::new();
 
 /// How to run from the flash, which the chip's own program loads before anything.
 #[unsafe(link_section = ".boot2")]
@@ -141,8 +115,10 @@ fn pin(number: u32, owner: u32, pad: u32) {
 }
 
 struct Pico {
-    port: Port<'static, QUEUE, QUEUE>,
+    port: Port,
     device: u64,
+    sense: Wired,
+    host_power: Wired,
 }
 
 impl Pico {
@@ -165,12 +141,7 @@ impl Pico {
         let device = flash::number();
 
         // 48 MHz / (16 * 115200) = 26.042
-        UART_CONTROL.write(0);
-        UART_DIVISOR.write(26);
-        UART_FRACTION.write(3);
-        UART_FORMAT.write(0b11 << 5 | 1 << 4);
-        UART_MASK.write(RECEIVED | TIMED_OUT);
-        UART_CONTROL.write(1 << 9 | 1 << 8 | 1);
+        UART.start(26, 3);
         pin(0, BY_UART, PLAIN);
         pin(1, BY_UART, PULLED_UP);
         chip::enable(UART_IRQ);
@@ -180,7 +151,8 @@ impl Pico {
         SYSTICK[1].write(clocks::HZ / TICK_HZ - 1);
         SYSTICK[2].write(0);
         SYSTICK[0].write(0b111);
-        Self { port: Port::new(&RECEIVE, &SEND, kick), device }
+        let (sense, host_power) = (Wired::new(), Wired::new());
+        Self { port: chip::port(kick), device, sense, host_power }
     }
 }
 
@@ -193,9 +165,9 @@ fn kick() {
 impl Board for Pico {
     type Line = Line;
     type Second = Line;
-    type Memory = KeptWords<KEPT_WORDS>;
-    type Flash = Sectors;
-    type Serial = Port<'static, QUEUE, QUEUE>;
+    type Memory = KeptWords;
+    type Flash = Flash<Last>;
+    type Serial = Port;
 
     const NAME: &'static str = "rp-pico";
     const WIRING: Wiring = Wiring::Inverted;
@@ -205,14 +177,18 @@ impl Board for Pico {
         counter
     };
 
-    const TICK: Span = Span::from_millis(1000 / TICK_HZ);
+    const TICK: Span = chip::TICK;
 
     fn now(&mut self) -> u32 {
         MICROSECONDS.read()
     }
 
     fn ticks(&mut self) -> u32 {
-        GIVEOVER_TICKS.load(Ordering::Relaxed)
+        chip::ticks()
+    }
+
+    fn image(&mut self) -> u64 {
+        chip::image()
     }
 
     fn device(&mut self) -> u64 {
@@ -231,15 +207,8 @@ impl Board for Pico {
         Line::begin(SECOND, released)
     }
 
-    /// Where nothing is wired the pad's own resistor reads low, as a line that is held for good
-    /// would; so only a line that was once seen high tells anything.
     fn sense(&mut self) -> Option<bool> {
-        static WIRED: AtomicBool = AtomicBool::new(false);
-        let high = INPUT.read() & SENSE != 0;
-        if high {
-            WIRED.store(true, Ordering::Relaxed);
-        }
-        if WIRED.load(Ordering::Relaxed) { Some(high) } else { None }
+        self.sense.look(INPUT.read() & SENSE != 0)
     }
 
     fn port(&mut self) -> Option<bool> {
@@ -255,25 +224,20 @@ impl Board for Pico {
         INPUT.read() & JUMPER == 0
     }
 
-    /// As with [`Board::sense`]: a host whose light was never seen has no wire to us.
+    /// A host whose light was never seen has no wire to us.
     fn host_power(&mut self) -> Option<bool> {
-        static WIRED: AtomicBool = AtomicBool::new(false);
-        let on = INPUT.read() & HOST_POWER != 0;
-        if on {
-            WIRED.store(true, Ordering::Relaxed);
-        }
-        if WIRED.load(Ordering::Relaxed) { Some(on) } else { None }
+        self.host_power.look(INPUT.read() & HOST_POWER != 0)
     }
 
-    fn store(&mut self) -> (KeptWords<KEPT_WORDS>, Option<Sectors>) {
-        (KeptWords(&KEPT), Some(Sectors))
+    fn store(&mut self) -> (KeptWords, Option<Flash<Last>>) {
+        (KeptWords, Some(Flash::new()))
     }
 
     fn watchdog(&mut self) {
         DOG_LOAD.write(WATCHDOG);
     }
 
-    fn serial(&mut self) -> &mut Port<'static, QUEUE, QUEUE> {
+    fn serial(&mut self) -> &mut Port {
         &mut self.port
     }
 }
@@ -287,49 +251,20 @@ fn release() {
 fn main() -> ! {
     static mut ROOM: Room = Room::new();
     static mut PLACE: MaybeUninit<Firmware<'static, Pico>> = MaybeUninit::uninit();
-    let firmware = Firmware::start(PLACE, ROOM, Pico::start());
-    firmware.begin();
-    loop {
-        firmware.step();
+    chip::run(PLACE, ROOM, Pico::start(), || {
         // The red light is the second line's, and shows it where nobody has wired one.
         let red = if OUTPUT.read() & SECOND == 0 { LOW } else { HIGH };
         red.write(HELD_LIGHT);
-        chip::sleep_unless(|| !RECEIVE.is_empty());
-    }
+    });
 }
 
-/// The periodic timer, and the third end of a pulse: one that the loop does not end is ended here.
 #[cortex_m_rt::exception]
 fn SysTick() {
-    GIVEOVER_TICKS.store(GIVEOVER_TICKS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-    if OUTPUT.read() & LINE == 0 {
-        HELD.store(0, Ordering::Relaxed);
-    } else {
-        let held = HELD.load(Ordering::Relaxed).saturating_add(1);
-        HELD.store(held, Ordering::Relaxed);
-        if held > LONGEST_HOLD {
-            LOW.write(LINE);
-        }
-    }
+    chip::tick(OUTPUT.read() & LINE != 0, || LOW.write(LINE));
 }
 
-/// Moves bytes between the UART and the queues, and stays within what both hold.
 unsafe extern "C" fn uart() {
-    UART_CLEAR.write(RECEIVED | SENDING | TIMED_OUT);
-    while UART_FLAGS.read() & 1 << 4 == 0 {
-        BY_USB.store(false, Ordering::Relaxed);
-        RECEIVE.push(UART_DATA.read() as u8);
-    }
-    let ours = !BY_USB.load(Ordering::Relaxed);
-    while ours && UART_FLAGS.read() & 1 << 5 == 0 {
-        match SEND.pop() {
-            Some(byte) => UART_DATA.write(u32::from(byte)),
-            None => break,
-        }
-    }
-    // The room in the UART is asked for only while there is something to put into it.
-    let sending = if !ours || SEND.is_empty() { 0 } else { SENDING };
-    UART_MASK.write(RECEIVED | TIMED_OUT | sending);
+    UART.carry(|| BY_USB.store(false, Ordering::Relaxed), || !BY_USB.load(Ordering::Relaxed));
 }
 
 unsafe extern "C" fn usb() {
@@ -342,28 +277,11 @@ unsafe extern "C" fn usb() {
     );
 }
 
-/// What nobody has asked for: the lines are let go, and the watchdog does the rest.
-#[cortex_m_rt::exception]
-unsafe fn DefaultHandler(_: i16) -> ! {
-    release();
-    chip::stop();
-}
-
-#[cortex_m_rt::exception]
-unsafe fn HardFault(_: &cortex_m_rt::ExceptionFrame) -> ! {
-    release();
-    chip::stop();
-}
-
-unsafe extern "C" {
-    fn DefaultHandler();
-}
-
 #[unsafe(link_section = ".vector_table.interrupts")]
 #[unsafe(no_mangle)]
 static __INTERRUPTS: [Vector; 26] = {
-    let mut table = [Vector(Some(DefaultHandler)); 26];
-    table[UART_IRQ as usize] = Vector(Some(uart));
-    table[usb::IRQ as usize] = Vector(Some(usb));
+    let mut table = [Vector::NOBODY; 26];
+    table[UART_IRQ as usize] = Vector::to(uart);
+    table[usb::IRQ as usize] = Vector::to(usb);
     table
 };

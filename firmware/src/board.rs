@@ -5,12 +5,12 @@ mod answer;
 use core::mem::MaybeUninit;
 
 use embedded_hal::digital::OutputPin;
-use giveover_core::board::{Action, Board as Machine, Durable, Event, Log, Settings, Start};
+use giveover_core::board::{Action, Board as Machine, Durable, Event, Log, Note, Settings, Start};
 use giveover_core::monitor::Ticket;
 use giveover_core::time::{Instant, Span};
 use giveover_core::wire::Key;
 
-use crate::contact::Contact;
+use crate::contact::{Contact, ReadBack};
 use crate::hardware::Board;
 use crate::kept::Kept;
 use crate::light;
@@ -61,6 +61,7 @@ pub struct Firmware<'a, B: Board> {
     /// Of the periodic timer, at the last step.
     ticks: u32,
     line: ResetLine<B::Line>,
+    read_back: ReadBack,
     second: B::Second,
     second_on: bool,
     store: StoreOf<B>,
@@ -145,6 +146,7 @@ impl<'a, B: Board> Firmware<'a, B> {
             tick: Tick::new(B::COUNTER, board.now(), now),
             ticks: board.ticks(),
             line,
+            read_back: ReadBack::default(),
             second: board.second(B::WIRING.released()),
             second_on: false,
             machine,
@@ -224,6 +226,10 @@ impl<'a, B: Board> Firmware<'a, B> {
         self.ticks = ticks;
         self.line.count_down(Span::from_millis(gone.saturating_mul(B::TICK.as_millis())));
         self.line.poll(now);
+        let high = self.board.sense();
+        if let Some(ms) = self.read_back.look(self.line.is_held(), high, now) {
+            self.log.add(now, Note::ReadLow(ms));
+        }
         self.second_to(self.second_on);
     }
 

@@ -49,6 +49,51 @@ impl Contact {
     }
 }
 
+/// A pin that tells nothing before it was once seen high: one that nobody has wired reads low, as
+/// one does that is low for good.
+#[derive(Clone, Copy, Debug)]
+pub struct Wired(bool);
+
+impl Wired {
+    /// One that was not seen yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(false)
+    }
+
+    /// What it tells of this level.
+    pub fn look(&mut self, high: bool) -> Option<bool> {
+        self.0 |= high;
+        if self.0 { Some(high) } else { None }
+    }
+}
+
+impl Default for Wired {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How long the reset line read low while it was held: what a wire says of a pulse.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReadBack(Option<Instant>);
+
+impl ReadBack {
+    /// Looks at the line, which we hold or do not, and which reads high or not where that can be
+    /// seen. How long it read low, in ms, once it is high again.
+    pub fn look(&mut self, held: bool, high: Option<bool>, now: Instant) -> Option<u32> {
+        match (high, self.0) {
+            (Some(false), None) if held => self.0 = Some(now),
+            (Some(true), Some(since)) => {
+                self.0 = None;
+                return Some(now.since(since) as u32);
+            }
+            _ => {} // still low, still high, or nobody can tell
+        }
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +112,33 @@ mod tests {
         assert_eq!(jumper.look(true, at(110)), Some(true));
         assert_eq!(jumper.look(true, at(500)), None);
         assert!(jumper.state());
+    }
+
+    #[test]
+    fn a_pin_that_nobody_has_wired_tells_nothing() {
+        let mut pin = Wired::new();
+        assert_eq!(
+            [false, false, true, false, true].map(|level| pin.look(level)),
+            [None, None, Some(true), Some(false), Some(true)]
+        );
+    }
+
+    #[test]
+    fn a_pulse_is_measured_by_what_the_line_reads() {
+        let mut back = ReadBack::default();
+        let high = Some(true);
+        assert_eq!(back.look(false, high, at(0)), None);
+        // Low without us, as by the host's own button, is nobody's pulse.
+        assert_eq!(back.look(false, Some(false), at(10)), None);
+        assert_eq!(back.look(false, high, at(20)), None);
+        assert_eq!(back.look(true, Some(false), at(30)), None);
+        assert_eq!(back.look(true, Some(false), at(270)), None);
+        assert_eq!(back.look(false, Some(false), at(275)), None);
+        assert_eq!(back.look(false, high, at(280)), Some(250));
+        assert_eq!(back.look(false, high, at(290)), None);
+        // A line that nothing moves was never low.
+        assert_eq!(back.look(true, high, at(300)), None);
+        assert_eq!(back.look(true, None, at(310)), None);
     }
 
     #[test]

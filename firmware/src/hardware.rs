@@ -45,6 +45,9 @@ pub trait Board {
     /// The device's own number, which no other of its kind has.
     fn device(&mut self) -> u64;
 
+    /// Which image it runs: a number that no other image has.
+    fn image(&mut self) -> u64;
+
     /// Whether the chip says that it was powered up just now; `None` where it cannot tell. A
     /// hint, no more: it is not believed when it says the opposite of what memory shows.
     fn was_powered_up(&mut self) -> Option<bool>;

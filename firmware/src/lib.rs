@@ -16,6 +16,8 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(any(test, feature = "bench"))]
+pub mod bench;
 pub mod board;
 pub mod contact;
 pub mod fifo;

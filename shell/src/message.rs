@@ -10,6 +10,7 @@ pub mod cause;
 pub mod host;
 pub mod legacy;
 pub mod pool;
+pub mod secret;
 pub mod span;
 pub mod tls;
 pub mod words;

@@ -4,12 +4,10 @@
 //! on a thread, behind a terminal line. Faults are those that real hardware has: silence, another
 //! key, another version, chatter, a pulled plug.
 
-use std::fs::File;
-use std::io::{Read, Write};
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant as Moment};
+use std::sync::MutexGuard;
+use std::time::Instant as Moment;
 
 use giveover_core::board::{Action, Board, Event, Log, Note, Request, Start, State, Why};
 use giveover_core::time::Instant;
@@ -17,7 +15,8 @@ use giveover_core::wire::{
     About, Ask, BoardEnd, Decoder, FromBoard, Key, Lines, LinkCounters, MAX_ENCODED, Opened,
     ToBoard,
 };
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::plugged::{FarEnd, Plugged};
 
 /// The key that tests use, as the 32 bytes of its file.
 pub const SECRET: [u8; 32] = [0x5A; 32];
@@ -37,6 +36,8 @@ pub struct Faults {
     pub lose: u32,
     /// It loses so many frames of the host.
     pub deaf: u32,
+    /// Its line is wired to be read, and reads low for so many ms in a pulse.
+    pub reads_low: Option<u32>,
 }
 
 /// The board's end, with all but its pins.
@@ -211,6 +212,9 @@ impl Standin {
                         self.why = why;
                     }
                     self.log.add(now, note);
+                    if let (Note::Done { .. }, Some(ms)) = (note, self.faults.reads_low) {
+                        self.log.add(now, Note::ReadLow(ms));
+                    }
                 }
                 _ => {}
             }
@@ -243,6 +247,7 @@ impl Standin {
                 store_size: 512,
             }),
             Ask::Settings => FromBoard::Settings(*self.machine.settings()),
+            Ask::Image => FromBoard::Image(0x5AD1),
         };
         self.say(&frame);
     }
@@ -268,10 +273,29 @@ impl Standin {
 pub struct Port {
     /// The line.
     pub path: PathBuf,
-    board: Arc<Mutex<Standin>>,
+    plugged: Plugged<Behind>,
     begun: Moment,
-    plugged: Arc<Mutex<bool>>,
-    thread: Option<JoinHandle<()>>,
+}
+
+/// The board, with its end of the line.
+pub struct Behind {
+    board: Standin,
+    far: FarEnd,
+    begun: Moment,
+}
+
+impl Deref for Behind {
+    type Target = Standin;
+
+    fn deref(&self) -> &Standin {
+        &self.board
+    }
+}
+
+impl DerefMut for Behind {
+    fn deref_mut(&mut self) -> &mut Standin {
+        &mut self.board
+    }
 }
 
 impl Port {
@@ -281,27 +305,17 @@ impl Port {
     /// There are no pseudo terminals.
     #[must_use]
     pub fn plug(board: Standin) -> Self {
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let far = openpt(flags).expect("a pseudo terminal");
-        grantpt(&far).expect("granted");
-        unlockpt(&far).expect("unlocked");
-        let path = ptsname(&far, Vec::new()).expect("its name").into_string().expect("ASCII");
-        rustix::io::ioctl_fionbio(&far, true).expect("non-blocking");
-        let board = Arc::new(Mutex::new(board));
-        let plugged = Arc::new(Mutex::new(true));
         let begun = Moment::now();
-        let (shared, alive) = (Arc::clone(&board), Arc::clone(&plugged));
-        let run = move || run(File::from(far), &shared, &alive, begun);
-        let thread = Some(std::thread::spawn(run));
-        Self { path: PathBuf::from(path), board, begun, plugged, thread }
+        let plugged = Plugged::new(|far| Behind { board, far, begun }, Behind::step);
+        Self { path: plugged.path.clone(), plugged, begun }
     }
 
     /// The board, between two of its steps.
     ///
     /// # Panics
     /// Its thread has.
-    pub fn board(&self) -> MutexGuard<'_, Standin> {
-        self.board.lock().expect("its thread is well")
+    pub fn board(&self) -> MutexGuard<'_, Behind> {
+        self.plugged.lock()
     }
 
     /// The board's time.
@@ -315,37 +329,19 @@ impl Port {
     /// # Panics
     /// Its thread has.
     pub fn unplug(&mut self) {
-        *self.plugged.lock().expect("its thread is well") = false;
-        if let Some(thread) = self.thread.take() {
-            thread.join().expect("its thread is well");
-        }
+        self.plugged.stop();
+        self.board().far.hang_up();
     }
 }
 
-impl Drop for Port {
-    fn drop(&mut self) {
-        if let Ok(mut plugged) = self.plugged.lock() {
-            *plugged = false;
-        }
-    }
-}
-
-fn run(mut far: File, board: &Mutex<Standin>, alive: &Mutex<bool>, begun: Moment) {
-    let mut buffer = [0; 512];
-    while *alive.lock().expect("well") {
-        // Nobody has the line open, or nothing has come: both are told as errors.
-        let count = far.read(&mut buffer).unwrap_or(0);
-        let now = Instant::from_millis(begun.elapsed().as_millis() as u64);
-        let said = {
-            let mut board = board.lock().expect("well");
-            board.due(now);
-            board.hear(&buffer[..count], now)
-        };
-        if !said.is_empty() {
-            let _ = far.write_all(&said); // whoever should read it has gone
-        }
-        if count == 0 {
-            std::thread::park_timeout(Duration::from_millis(2));
-        }
+impl Behind {
+    fn step(&mut self) -> bool {
+        let mut buffer = [0; 512];
+        let count = self.far.read(&mut buffer);
+        let now = Instant::from_millis(self.begun.elapsed().as_millis() as u64);
+        self.board.due(now);
+        let said = self.board.hear(&buffer[..count], now);
+        self.far.write(&said);
+        count > 0
     }
 }

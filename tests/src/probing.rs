@@ -25,6 +25,10 @@ pub struct Found {
 /// It is no check, or cannot be tried.
 #[must_use]
 pub fn probe(table: &str, timeout_ms: u32) -> Found {
+    tried(table, timeout_ms).0
+}
+
+fn tried(table: &str, timeout_ms: u32) -> (Found, String) {
     let text = format!(
         "[policy.default]\nprobe_timeout = \"{timeout_ms}ms\"\n[service.s]\ncheck.c = {table}\n"
     );
@@ -44,7 +48,16 @@ pub fn probe(table: &str, timeout_ms: u32) -> Found {
         other => format!("{other:?}"),
     };
     let steps = steps.into_iter().map(|step| format!("{} {}", step.phase.word(), step.text));
-    Found { verdict, steps: steps.collect(), ms: elapsed_ms }
+    (Found { verdict, steps: steps.collect(), ms: elapsed_ms }, doc.cause)
+}
+
+/// What the check found, in words alone, whatever its verdict.
+///
+/// # Panics
+/// It is no check, or cannot be tried.
+#[must_use]
+pub fn words(table: &str, timeout_ms: u32) -> String {
+    tried(table, timeout_ms).1
 }
 
 /// Probes, prints the row of the table, and wants this verdict.

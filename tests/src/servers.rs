@@ -70,6 +70,44 @@ pub fn apache() -> impl FnOnce(&Path, u16) -> Command {
     }
 }
 
+/// HAProxy with the entrance that its preset asks.
+pub fn haproxy() -> impl FnOnce(&Path, u16) -> Command {
+    |dir, port| {
+        let file = dir.join("haproxy.cfg");
+        write(
+            &file,
+            &format!(
+                "defaults\n mode http\n timeout connect 5s\n timeout client 5s\n timeout server 5s\n\
+                 frontend health\n bind 127.0.0.1:{port}\n monitor-uri /health\n"
+            ),
+        );
+        let mut command = Command::new("/usr/sbin/haproxy");
+        command.arg("-db").arg("-f").arg(file);
+        command
+    }
+}
+
+/// nginx that answers 200; what it was asked is in `access.log`.
+pub fn nginx() -> impl FnOnce(&Path, u16) -> Command {
+    |dir, port| {
+        let place = dir.display();
+        let file = dir.join("nginx.conf");
+        write(
+            &file,
+            &format!(
+                "daemon off;\npid {place}/pid;\nevents {{}}\nhttp {{\n\
+                 access_log {place}/access.log;\nclient_body_temp_path {place}/b;\n\
+                 proxy_temp_path {place}/p;\nfastcgi_temp_path {place}/f;\n\
+                 uwsgi_temp_path {place}/u;\nscgi_temp_path {place}/s;\n\
+                 server {{ listen 127.0.0.1:{port}; location / {{ return 200 hello; }} }} }}\n"
+            ),
+        );
+        let mut command = Command::new("/usr/sbin/nginx");
+        command.arg("-e").arg("stderr").arg("-p").arg(dir).arg("-c").arg(file);
+        command
+    }
+}
+
 /// Mosquitto, open to all or to nobody.
 pub fn mosquitto(open: bool) -> impl FnOnce(&Path, u16) -> Command {
     move |dir, port| {
@@ -83,13 +121,50 @@ pub fn mosquitto(open: bool) -> impl FnOnce(&Path, u16) -> Command {
     }
 }
 
+/// Mosquitto, open to `user` alone.
+pub fn mosquitto_knowing(
+    user: &'static str,
+    password: &'static str,
+) -> impl FnOnce(&Path, u16) -> Command {
+    move |dir, port| {
+        let users = dir.join("users");
+        run(Command::new("mosquitto_passwd").args(["-c", "-b"]).arg(&users).args([user, password]));
+        let root = if is_root() { "user root\n" } else { "" };
+        let text = format!(
+            "listener {port} 127.0.0.1\nallow_anonymous false\npassword_file {}\n{root}",
+            users.display()
+        );
+        let file = dir.join("mosquitto.conf");
+        write(&file, &text);
+        let mut command = Command::new("/usr/sbin/mosquitto");
+        command.arg("-c").arg(file);
+        command
+    }
+}
+
 /// OpenLDAP with one entry, `dc=example,dc=org`.
 pub fn slapd(more: &'static str) -> impl FnOnce(&Path, u16) -> Command {
     slapd_as("ldap", more)
 }
 
+/// The same, with somebody who has a password.
+pub fn slapd_knowing(
+    user: &'static str,
+    password: &'static str,
+) -> impl FnOnce(&Path, u16) -> Command {
+    slapd_of("ldap", "disallow bind_anon", format!("rootdn \"{user}\"\nrootpw {password}\n"))
+}
+
 /// The same, speaking `ldap` or `ldaps`.
 pub fn slapd_as(scheme: &'static str, more: &'static str) -> impl FnOnce(&Path, u16) -> Command {
+    slapd_of(scheme, more, String::new())
+}
+
+fn slapd_of(
+    scheme: &'static str,
+    more: &'static str,
+    root: String,
+) -> impl FnOnce(&Path, u16) -> Command {
     move |dir, port| {
         let (place, file) = (dir.display(), dir.join("slapd.conf"));
         fs::create_dir(dir.join("db")).expect("a directory");
@@ -98,7 +173,7 @@ pub fn slapd_as(scheme: &'static str, more: &'static str) -> impl FnOnce(&Path, 
             &format!(
                 "include /etc/ldap/schema/core.schema\npidfile {place}/pid\n{more}\n\
                  modulepath /usr/lib/ldap\nmoduleload back_mdb\ndatabase mdb\n\
-                 suffix \"dc=example,dc=org\"\ndirectory {place}/db\n"
+                 suffix \"dc=example,dc=org\"\ndirectory {place}/db\n{root}"
             ),
         );
         let entry = dir.join("entry.ldif");
@@ -139,15 +214,58 @@ pub fn postgres(
     method: &'static str,
     more: &'static [&'static str],
 ) -> impl FnOnce(&Path, u16) -> Command {
+    postgres_with(&format!("host all all 127.0.0.1/32 {method}\n"), more)
+}
+
+/// A standby of the one that has its socket in `primary`, behind `port`.
+pub fn standby(primary: PathBuf, of: u16) -> impl FnOnce(&Path, u16) -> Command {
     move |dir, port| {
         let bin = postgres_bin();
         if is_root() {
             run(Command::new("chown").arg("postgres").arg(dir));
         }
         let data = dir.join("data");
+        let mut backup = as_postgres(&bin.join("pg_basebackup"));
+        backup.args(["-U", "postgres", "-p", &of.to_string(), "-c", "fast", "-R", "-h"]);
+        run(backup.arg(primary).arg("-D").arg(&data));
+        let mut command = as_postgres(&bin.join("postgres"));
+        command.arg("-D").arg(data).args(["-p", &port.to_string(), "-h", "127.0.0.1", "-F", "-k"]);
+        command.arg(dir);
+        command
+    }
+}
+
+/// PostgreSQL with these lines about who is let in. A certificate of its own, for
+/// `db.example.org`, is in `cert.pem`.
+pub fn postgres_with(
+    hba: &str,
+    more: &'static [&'static str],
+) -> impl FnOnce(&Path, u16) -> Command + use<> {
+    let hba = hba.to_owned();
+    move |dir, port| {
+        let bin = postgres_bin();
+        if more.contains(&"ssl=on") {
+            let key = dir.join("key.pem");
+            run(Command::new("openssl")
+                .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj"])
+                .args(["/CN=db.example.org", "-addext", "subjectAltName=DNS:db.example.org"])
+                .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+                .arg("-keyout")
+                .arg(&key)
+                .arg("-out")
+                .arg(dir.join("cert.pem")));
+            run(Command::new("chmod").arg("600").arg(&key));
+            if is_root() {
+                run(Command::new("chown").arg("postgres").arg(&key));
+            }
+        }
+        if is_root() {
+            run(Command::new("chown").arg("postgres").arg(dir));
+        }
+        let data = dir.join("data");
         let mut init = as_postgres(&bin.join("initdb"));
         run(init.arg("-D").arg(&data).args(["-U", "postgres", "-A", "trust", "--no-sync"]));
-        write(&data.join("pg_hba.conf"), &format!("host all all 127.0.0.1/32 {method}\n"));
+        write(&data.join("pg_hba.conf"), &hba);
         let mut command = as_postgres(&bin.join("postgres"));
         command.arg("-D").arg(data).args(["-p", &port.to_string(), "-h", "127.0.0.1", "-F", "-k"]);
         command.arg(dir).args(more);

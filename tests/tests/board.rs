@@ -256,6 +256,34 @@ fn each_way_to_be_unguarded_has_its_name() {
     assert_eq!(daemon.stop(), Some(0));
 }
 
+/// It may have been powered up with its host, or still be starting.
+#[test]
+fn a_board_that_is_slow_to_answer_is_waited_for_and_no_alarm() {
+    let port = plugged();
+    port.board().faults.mute = true;
+    let mut daemon = start(&port, "");
+    wait_for("it to be waited for", || {
+        daemon.log_text().contains("waiting for the board").then_some(())
+    });
+    port.board().faults.mute = false;
+    armed(&daemon, &port);
+    assert!(!daemon.log_text().contains("NOT ARMED"), "{}", daemon.log_text());
+    // One that falls silent later is no matter of patience.
+    port.board().faults.mute = true;
+    wait_for("the alarm", || daemon.log_text().contains("CRIT NOT ARMED: no answer").then_some(()));
+    port.board().faults.mute = false;
+    armed(&daemon, &port);
+    daemon.kill();
+    // And one that never comes is an alarm after all.
+    port.board().faults.mute = true;
+    daemon.run();
+    wait_for("the alarm", || {
+        (daemon.log_text().matches("CRIT NOT ARMED: no answer").count() == 2).then_some(())
+    });
+    assert_eq!(daemon.log_text().matches("waiting for the board").count(), 2);
+    assert_eq!(daemon.stop(), Some(0));
+}
+
 #[test]
 fn a_person_disarms_arms_and_reads_the_log() {
     let port = plugged();

@@ -125,6 +125,10 @@ fn a_denied_giveover_empties_the_histories_and_leaves_it_alone() {
     daemon.wait_service("web", "to begin afresh", |service| {
         service["restarts"].as_u64().expect("a number") < 2
     });
+    let _ = daemon.ok(&["hold", "web", "--for", "1h"]);
+    let restarts = daemon.events("web").iter().filter(|event| event["event"] == "restart").count();
+    let spent = daemon.status().expect("a status")["host"]["actions"]["spent"].clone();
+    assert_eq!(spent, restarts, "what was denied was no action of the host's budget");
 }
 
 #[test]

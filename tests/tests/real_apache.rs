@@ -91,6 +91,35 @@ fn what_a_faulty_web_server_weighs() {
     row("apache", "nobody", "refused", &check, PATIENT_MS, "100 connect refused");
 }
 
+/// `uris`: each is asked for besides the HEAD; 500 is a whole failure, any other status none.
+#[test]
+fn uris_are_asked_for_one_by_one() {
+    let apache = Server::start(servers::apache());
+    let port = apache.port;
+    let place = format!(
+        "check.server = {{ url = \"apache://HOST:{port}/\", address = \"127.0.0.1:{port}\", \
+         uris = [\"/\", \"/none\"] }}"
+    );
+    let well = service("well", &place.replace("HOST", "www.example.org"));
+    let broken = service("broken", &place.replace("HOST", "broken.example.org"));
+    let daemon = Daemon::start(&format!("{well}{broken}"));
+    daemon.wait_status("well", "ok");
+    let service = daemon.service("well");
+    let checks = service["checks"].as_array().expect("checks");
+    let found: Vec<(&str, &str)> = checks
+        .iter()
+        .map(|check| {
+            let text = |key: &str| check[key].as_str().unwrap_or_default();
+            (text("name"), text("cause"))
+        })
+        .collect();
+    assert_eq!(found, [("server", "200"), ("server-1", "200"), ("server-2", "404")]);
+    let failure = daemon.wait_event("broken", "failure");
+    assert_eq!((&failure["weight"], &failure["phase"]), (&100.into(), &"answer".into()));
+    assert_eq!(failure["cause"], "server-1 500, expected anything but 500");
+    assert_eq!(daemon.service("broken")["checks"][0]["outcome"], "healthy", "any reply to HEAD");
+}
+
 fn service(name: &str, place: &str) -> String {
     format!(
         "[service.{name}]\npreset = \"apache\"\n{place}\n\

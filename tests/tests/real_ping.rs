@@ -47,6 +47,40 @@ fn a_host_answers_or_is_known_not_to() {
     assert!(found.starts_with("CannotMeasure"), "no way out of here: {found}");
 }
 
+/// However many hosts are pinged at once, the kernel hands each message to one socket alone.
+#[test]
+fn pings_share_one_socket() {
+    if !is_root("a network of our own") {
+        return;
+    }
+    let _network = Network::new();
+    let sockets = || {
+        let raw = std::fs::read_to_string("/proc/thread-self/net/raw").expect("raw sockets");
+        raw.lines().count() - 1
+    };
+    let others = sockets();
+    let checks: String = (100..150)
+        .map(|host| {
+            format!("check.h{host} = {{ url = \"ping://192.0.2.{host}\", observe = true }}\n")
+        })
+        .take(25)
+        .collect();
+    let daemon = Daemon::start(&format!(
+        "[policy.default]\nthorough_probe_interval = \"200ms\"\nprobe_timeout = \"2s\"\n\
+         failover_mode = \"log_only\"\n\
+         [service.there]\ncheck.a = \"ping://192.0.2.254\"\ncheck.b = \"ping://127.0.0.1\"\n\
+         check.c = \"ping://192.0.2.254\"\nallow = [\"watched-only\"]\n\
+         [service.dead]\ncheck.up = \"ping://127.0.0.1\"\n{checks}allow = [\"watched-only\"]\n"
+    ));
+    daemon.wait_status("there", "ok");
+    daemon.wait_service("dead", "to have heard nothing", |service| {
+        let checks = service["checks"].as_array().expect("checks");
+        checks.iter().filter(|check| check["outcome"] == "complete").count() == 25
+    });
+    assert_eq!(sockets() - others, 1);
+    assert_eq!(daemon.service("there")["status"], "ok", "what others hear is theirs");
+}
+
 /// Without the right of raw sockets, but still root; what it says.
 fn unprivileged(arguments: &[&str]) -> (Option<i32>, String) {
     let drop = ["--bounding-set=-net_raw", "--inh-caps=-net_raw"];

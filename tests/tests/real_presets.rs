@@ -15,26 +15,35 @@ const POLICY: &str = "policy.thorough_probe_interval = \"300ms\"\n\
 /// A service of each preset, watched where it listens.
 struct Watched {
     name: &'static str,
-    /// The check that fails first, and whether silence is a complete failure to it.
+    /// The check that fails first, and in which phase and how much silence weighs to it.
     check: &'static str,
-    silent: u64,
+    silent: (&'static str, u64),
     server: Server,
 }
 
 fn all(pop3: u16) -> Vec<Watched> {
+    const READ: (&str, u64) = ("read", 50);
+    const SILENCE: (&str, u64) = ("silence", 100);
     let mut all = vec![
-        ("redis", "ping", 50, Server::start(servers::redis(&[]))),
-        ("mosquitto", "connect", 50, Server::start(servers::mosquitto(true))),
-        ("slapd", "bind", 50, Server::start(servers::slapd(""))),
-        ("vsftpd", "greeting", 50, Server::start(servers::vsftpd(0))),
-        ("dovecot", "imap", 50, Server::start(servers::dovecot(pop3))),
-        ("bind", "query", 100, Server::start(servers::named())),
-        ("named", "query", 100, Server::start(servers::unbound())),
+        ("apache", "server", READ, Server::start(servers::apache())),
+        ("iplanet", "server", READ, Server::start(servers::nginx())),
+        ("directory", "directory", READ, Server::start(servers::slapd(""))),
+        ("nginx", "page", READ, Server::start(servers::nginx())),
+        ("haproxy", "health", READ, Server::start(servers::haproxy())),
+        // The first probe that is late is no failure, the second in a row is a complete one.
+        ("postgres", "sql", ("read", 100), Server::start(servers::postgres("trust", &[]))),
+        ("redis", "ping", READ, Server::start(servers::redis(&[]))),
+        ("mosquitto", "connect", READ, Server::start(servers::mosquitto(true))),
+        ("slapd", "bind", READ, Server::start(servers::slapd(""))),
+        ("vsftpd", "greeting", READ, Server::start(servers::vsftpd(0))),
+        ("dovecot", "imap", READ, Server::start(servers::dovecot(pop3))),
+        ("bind", "query", SILENCE, Server::start(servers::named())),
+        ("named", "query", SILENCE, Server::start(servers::unbound())),
     ];
     if is_root("postfix and leafnode") {
         let leafnode = servers::leafnode("news.giveover-test.org");
-        all.push(("inn2", "greeting", 50, Server::start(leafnode)));
-        all.push(("postfix", "greeting", 50, Server::start(servers::postfix(""))));
+        all.push(("inn2", "greeting", READ, Server::start(leafnode)));
+        all.push(("postfix", "greeting", READ, Server::start(servers::postfix(""))));
     }
     let all = all.into_iter();
     all.map(|(name, check, silent, server)| Watched { name, check, silent, server }).collect()
@@ -51,7 +60,7 @@ fn config(all: &[Watched], pop3: u16) -> String {
             "bind" => {
                 format!("address = \"127.0.0.1:{port}\"\ncheck.query.name = \"ns.example.org\"\n")
             }
-            "named" => {
+            "named" | "apache" | "iplanet" | "directory" => {
                 format!("network_resources_used = [\"127.0.0.1\"]\nport_list = [{port}]\n")
             }
             _ => format!("address = \"127.0.0.1:{port}\"\n"),
@@ -89,8 +98,7 @@ fn every_preset_says_ok_half_a_failure_and_a_whole_one() {
     };
     all.iter().for_each(|watched| watched.server.freeze());
     for Watched { name, check, silent, .. } in &all {
-        let phase = if *silent == 100 { "silence" } else { "read" };
-        wait_failure(name, (check, phase, *silent));
+        wait_failure(name, (check, silent.0, silent.1));
     }
     all.iter().for_each(|watched| watched.server.thaw());
     for watched in &all {

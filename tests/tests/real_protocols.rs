@@ -1,8 +1,10 @@
 //! Protocols of a few bytes against the servers of Debian's packages: healthy, refusing, frozen,
 //! stopped. Each prints its rows of the table: kind, server, situation, verdict, time.
 
+use std::fs;
 use std::io::Read;
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 
 use giveover_tests::probing::{probe, row};
 use giveover_tests::server::{Server, is_root};
@@ -18,6 +20,14 @@ const REFUSED: &str = "100 connect refused";
 
 fn url(kind: &str, port: u16) -> String {
     format!("{{ url = \"{kind}://127.0.0.1:{port}\" }}")
+}
+
+/// A file with `password` that nobody else can read, as a key of a check.
+fn password_file(server: &Server, password: &str) -> String {
+    let path = server.dir.path().join(format!("password-{password}"));
+    fs::write(&path, format!("{password}\n")).expect("a password");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).expect("its mode");
+    format!("password_file = \"{}\"", path.display())
 }
 
 /// Healthy, frozen, thawed, stopped.
@@ -58,6 +68,17 @@ fn redis() {
     );
     let lenient = format!("{{ url = \"redis://127.0.0.1:{}\", expect = \"NOAUTH\" }}", locked.port);
     row("redis", "redis", "a password, expected", &lenient, PATIENT_MS, "healthy");
+    let with = |user: &str, password: &str| {
+        let file = password_file(&locked, password);
+        format!("{{ url = \"redis://127.0.0.1:{}\", {user}{file} }}", locked.port)
+    };
+    row("redis", "redis", "the password", &with("", "secret"), PATIENT_MS, "healthy");
+    let named = with("user = \"default\", ", "secret");
+    row("redis", "redis", "a name and password", &named, PATIENT_MS, "healthy");
+    let refused = "50 answer WRONGPASS, expected PONG";
+    row("redis", "redis", "a wrong password", &with("", "other"), PATIENT_MS, refused);
+    let steps = probe(&with("", "secret"), PATIENT_MS).steps;
+    assert!(!format!("{steps:?}").contains("secret"), "{steps:?}");
 }
 
 #[test]
@@ -74,6 +95,14 @@ fn mosquitto() {
     row("mqtt", "mosquitto", "wants a name", &url("mqtt", locked.port), PATIENT_MS, refused);
     let lenient = format!("{{ url = \"mqtt://127.0.0.1:{}\", expect = [0, 5] }}", locked.port);
     row("mqtt", "mosquitto", "a name, expected", &lenient, PATIENT_MS, "healthy");
+    let known = Server::start(servers::mosquitto_knowing("giveover", "hush"));
+    let with = |password: &str| {
+        let file = password_file(&known, password);
+        let port = known.port;
+        format!("{{ url = \"mqtt://127.0.0.1:{port}\", user = \"giveover\", {file} }}")
+    };
+    row("mqtt", "mosquitto", "a name and password", &with("hush"), PATIENT_MS, "healthy");
+    row("mqtt", "mosquitto", "a wrong password", &with("other"), PATIENT_MS, refused);
 }
 
 #[test]
@@ -95,6 +124,15 @@ fn slapd() {
     row("ldap", "slapd", "no anonymous bind", &url("ldap", locked.port), PATIENT_MS, refused);
     let lenient = format!("{{ url = \"ldap://127.0.0.1:{}\", expect = [0, 48] }}", locked.port);
     row("ldap", "slapd", "none, expected", &lenient, PATIENT_MS, "healthy");
+    let known = Server::start(servers::slapd_knowing("cn=admin,dc=example,dc=org", "hush"));
+    let with = |password: &str| {
+        let (port, file) = (known.port, password_file(&known, password));
+        let user = "user = \"cn=admin,dc=example,dc=org\"";
+        format!("{{ url = \"ldap://127.0.0.1:{port}/dc=example,dc=org\", {user}, {file} }}")
+    };
+    row("ldap", "slapd", "a name and password", &with("hush"), PATIENT_MS, "healthy");
+    let refused = "50 answer 49 invalidCredentials, expected 0";
+    row("ldap", "slapd", "a wrong password", &with("other"), PATIENT_MS, refused);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use giveover_core::wire::{Key, ToBoard};
 use giveover_tests::board::{SECRET, key_text};
 use giveover_tests::vm::host::Host;
 use giveover_tests::vm::wired::Wired;
-use giveover_tests::vm::{self, LM3S6965EVB, TICK_MS, Vm};
+use giveover_tests::vm::{self, LM3S6965EVB, MICROBIT, TICK_MS, Vm};
 use giveover_tests::{Daemon, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -20,7 +20,10 @@ const BOOT_GRACE: u64 = 10_000;
 
 /// A board that has the key already, on a line.
 fn plugged() -> Wired {
-    let mut vm = Vm::start(LM3S6965EVB);
+    keyed(Vm::start(LM3S6965EVB))
+}
+
+fn keyed(mut vm: Vm) -> Wired {
     let mut host = Host::connect(&mut vm, 1);
     host.say(&mut vm, &ToBoard::Pair(Key::of_secret(&SECRET)));
     host.done(&mut vm);
@@ -139,4 +142,105 @@ fn a_daemon_that_stands_still_costs_one_pulse_each_time_and_then_the_line_is_hel
     wired.wait(TIMEOUT);
     let inside = wired.board();
     assert_eq!((inside.vm.held(), inside.vm.lines()), (3, (false, true)));
+}
+
+/// As an operator sees it: the board's supply fails while it is fed, while it writes down that a
+/// pulse is wanted, while the line is held, and while it writes that it was.
+#[test]
+fn power_cuts_of_the_board_forget_nothing_and_the_daemon_arms_it_again() {
+    if !vm::is_here() {
+        return;
+    }
+    let wired = keyed(Vm::start(MICROBIT));
+    let mut daemon = started(&wired);
+    armed(&daemon);
+    let mut known = 0;
+    // A record is 34 words. After the last of them there is none within the pulse.
+    for (turn, word) in [0, 1, 20, 34, 36, 60].into_iter().enumerate() {
+        let cut = if word == 0 {
+            wired.board().cut_power(0, 0)
+        } else {
+            freeze(&daemon, &wired);
+            let cut = wired.board().cut_power(word, TIMEOUT + 2_000);
+            daemon.signal(Signal::CONT);
+            cut
+        };
+        assert_eq!(cut, word > 0, "cut {turn} at word {word}");
+        let doc = wait_for("the board to be armed again", || {
+            let doc = board(&daemon);
+            (doc["armed"] == true && doc["up_ms"].as_u64() < Some(60_000)).then_some(doc)
+        });
+        let ever = doc["resets_ever"].as_u64().expect("a number");
+        assert!(ever >= known, "{ever} after {known}, cut at word {word}");
+        let held = wired.board().vm.held() as u64;
+        assert!(held <= ever, "{held} pulses of {ever} counted, cut at word {word}");
+        known = ever;
+        // The next one keeps its distance, and this one shall not spend the budget.
+        assert_eq!(daemon.cli(&["board", "clear"]).status.code(), Some(0));
+        wired.wait(BOOT_GRACE + 1_000);
+    }
+    assert!(known >= 3, "{known}");
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+/// The sheet of a maker: the image as it is flashed, asked by the program that is installed.
+#[test]
+fn on_the_bench_a_pulse_is_made_measured_and_written_down() {
+    if !vm::is_here() {
+        return;
+    }
+    let wired = keyed(Vm::start_wired(LM3S6965EVB));
+    let note = {
+        let vm = &mut wired.board().vm;
+        let note = vm.symbol("giveover_image_note").expect("the linker's hash");
+        [16, 20].map(|at| vm.gdb.word(note + at))
+    };
+    let image = format!("{:08x}{:08x}", note[1], note[0]);
+    let dir = tempfile::tempdir().expect("a directory");
+    let (key, sheet) = (dir.path().join("board.key"), dir.path().join("sheet.csv"));
+    fs::write(&key, key_text()).expect("a key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o400)).expect("a mode");
+    let test = |more: &[&str]| {
+        let mut command = std::process::Command::new(giveover_tests::giveover());
+        command.args(["board", "test", "--port"]).arg(&wired.path).arg("--key").arg(&key);
+        command.args(more).output().expect("it runs")
+    };
+    let said = test(&["--dry"]);
+    let text = giveover_tests::text_of(&said);
+    assert_eq!(said.status.code(), Some(0), "{text}");
+    assert!(text.contains(&format!("image {image}, wire 1")), "{text}");
+    assert!(text.contains("reads high"), "{text}");
+    assert_eq!(wired.board().vm.held(), 0, "nothing was touched");
+
+    let said = test(&["--pulse", "--record", sheet.to_str().expect("UTF-8")]);
+    let text = giveover_tests::text_of(&said);
+    println!("{text}");
+    assert_eq!(said.status.code(), Some(0), "{text}");
+    assert!(text.contains("pulse     ok  the line read low for 2"), "{text}");
+    {
+        let vm = &wired.board().vm;
+        let pulses = vm.pulses();
+        let [(from, Some(to))] = pulses[..] else { panic!("{pulses:?}") };
+        assert!((to - from).abs_diff(250) <= TICK_MS, "{pulses:?}");
+        assert_eq!((vm.held(), vm.lines()), (1, (false, false)));
+    }
+    let sheet = fs::read_to_string(&sheet).expect("a sheet");
+    let line = sheet.lines().nth(1).expect("a line for this board");
+    assert!(line.contains("lm3s6965evb,0000-0000-0000-6965,"), "{line}");
+    assert!(line.contains(&image) && line.ends_with(",ok"), "{line}");
+    // The distance between two pulses is kept on the bench too.
+    let said = test(&["--pulse"]);
+    assert_eq!(said.status.code(), Some(1));
+    assert!(giveover_tests::text_of(&said).contains("too soon after the last pulse"));
+    // And nobody is guarded after it: however long it lies there, the line stays as it is.
+    wired.board().run_alone(700_000);
+    assert_eq!(wired.board().vm.held(), 1);
+    // Without the jumper a wrong key does nothing.
+    fs::remove_file(&key).expect("gone");
+    fs::write(&key, "00".repeat(32)).expect("another key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o400)).expect("a mode");
+    let said = test(&["--pulse"]);
+    assert_eq!(said.status.code(), Some(1));
+    assert!(giveover_tests::text_of(&said).contains("key refused"));
+    assert_eq!(wired.board().vm.held(), 1);
 }

@@ -45,7 +45,7 @@ impl Drop for Rpcbind {
 }
 
 fn call(transport: &str, more: &str) -> String {
-    format!("{{ url = \"rpc://127.0.0.1\", transport = \"{transport}\"{more} }}")
+    format!("{{ url = \"rpc://127.0.0.1:111\", transport = \"{transport}\"{more} }}")
 }
 
 #[test]

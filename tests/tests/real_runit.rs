@@ -82,7 +82,7 @@ impl Drop for Supervised {
     }
 }
 
-/// req 0.2 1.105
+/// req 0.2 1.105 1.108
 #[test]
 fn a_killed_monitor_is_back_within_2_s_with_its_history() {
     let supervised = Supervised::start();

@@ -67,3 +67,20 @@ fn a_file_that_cannot_be_read_exits_3() {
     let output = simulate("no-such-file.toml");
     assert_eq!(output.status.code(), Some(3), "{}", text_of(&output));
 }
+
+#[test]
+fn timelines_of_nodes_come_out_as_expected_and_a_wrong_one_exits_1() {
+    const NODES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/nodes.toml");
+    let output = simulate(NODES);
+    assert!(output.status.success(), "{}", text_of(&output));
+    let wrong = std::fs::read_to_string(NODES).expect("the vectors");
+    let wrong = wrong.replacen("holders = [\"server1\"]", "holders = [\"server2\"]", 1);
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("wrong.toml");
+    std::fs::write(&file, wrong).expect("a file");
+    let output = simulate(&file.display().to_string());
+    assert_eq!(output.status.code(), Some(1), "{}", text_of(&output));
+    std::fs::write(&file, "[[nodes]]\nname = 3\n").expect("a file");
+    let output = simulate(&file.display().to_string());
+    assert_eq!(output.status.code(), Some(3), "{}", text_of(&output));
+}

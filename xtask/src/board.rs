@@ -40,7 +40,7 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "lm3s6965evb",
         target: "thumbv7m-none-eabi",
         stack: 2048,
-        flash: 19_600,
+        flash: 19_800,
         qemu: Some(Pins {
             trace: "pl061_set_output",
             // Port F; the other ports are not ours.
@@ -76,7 +76,7 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "rp-pico",
         target: "thumbv6m-none-eabi",
         stack: 1536,
-        flash: 24_000,
+        flash: 24_200,
         qemu: None,
         real: Some(Real {
             chip: "RP2040",

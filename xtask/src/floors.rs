@@ -14,12 +14,12 @@ const HOUSES: [House; 2] = [
     (
         "core/src",
         &[
-            &["time", "weight"],
+            &["node", "time", "weight"],
             &["ring", "bytes"],
             &["failure", "policy"],
             &["history"],
             &["verdict", "host"],
-            &["monitor", "ladder", "arbiter", "peer", "pool", "board"],
+            &["monitor", "ladder", "arbiter", "peer", "pool", "share", "board"],
             &["wire", "record"],
         ],
     ),

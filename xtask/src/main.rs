@@ -14,6 +14,7 @@ mod firmware;
 mod flash;
 mod floors;
 mod flow;
+mod fuzz;
 mod harness;
 mod image;
 mod lacks;
@@ -39,7 +40,7 @@ use std::process::ExitCode;
 /// A verb: its name, one line of help, and what runs it.
 type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const VERBS: [Verb; 8] = [
+const VERBS: [Verb; 9] = [
     ("test", "everything CI checks; --quick is the inner loop (test --help)", test::run),
     ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
     ("size", "code and data of core and firmware on the board's processors", size::run),
@@ -47,6 +48,7 @@ const VERBS: [Verb; 8] = [
     ("flash", "a real board gets its image", flash::run),
     ("qemu", "a board in QEMU, its serial line on a terminal", qemu::run),
     ("sim-board", "a board in QEMU and a daemon that feeds it, to watch", sim_board::run),
+    ("fuzz", "bytes from outside, as a fuzzer invents them; --keep grows the corpus", fuzz::run),
     ("bench", "our figures beside those of HAProxy, monit and keepalived", bench::run),
 ];
 

@@ -33,7 +33,14 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 33] = [
+const PACKAGES: [Package; 37] = [
+    Package {
+        name: "chromium",
+        brings: "chromium",
+        unit: None,
+        needed: For::RealServers,
+        why: "the dashboard and the pictures, in a real browser",
+    },
     Package {
         name: "openssl",
         brings: "openssl",
@@ -81,7 +88,7 @@ const PACKAGES: [Package; 33] = [
         brings: "/var/lib/postgresql",
         unit: Some("postgresql.service"),
         needed: For::RealServers,
-        why: "a real database for `postgres` checks",
+        why: "a real database for `postgres` checks and monitors",
     },
     Package {
         name: "apache2",
@@ -96,6 +103,27 @@ const PACKAGES: [Package; 33] = [
         unit: Some("rpcbind.service"),
         needed: For::RealServers,
         why: "a real portmapper for `rpc` checks",
+    },
+    Package {
+        name: "nfs-common",
+        brings: "/sbin/rpc.statd",
+        unit: Some("rpc-statd.service"),
+        needed: For::RealServers,
+        why: "a real statd, whose port rpcbind is asked for",
+    },
+    Package {
+        name: "nfs-ganesha",
+        brings: "/usr/bin/ganesha.nfsd",
+        unit: Some("nfs-ganesha.service"),
+        needed: For::RealServers,
+        why: "a real NFS server that needs no kernel: nfsd, mountd and lockd",
+    },
+    Package {
+        name: "nfs-ganesha-mem",
+        brings: "/usr/share/doc/nfs-ganesha-mem",
+        unit: None,
+        needed: For::RealServers,
+        why: "something for it to share",
     },
     Package {
         name: "slapd",

@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode};
 use crate::board::BOARDS;
 use crate::features;
 use crate::floors;
+use crate::fuzz;
 use crate::lacks::Lacks;
 use crate::licences;
 use crate::needs::{self, For};
@@ -35,7 +36,7 @@ Steps (* in --quick):
 /// A step: its name, whether the inner loop has it, and what it does.
 type Task = (&'static str, bool, fn(&mut Step));
 
-const TASKS: [Task; 14] = [
+const TASKS: [Task; 16] = [
     ("needs", false, needs::step),
     ("format", true, format),
     ("floors", true, floors),
@@ -46,6 +47,8 @@ const TASKS: [Task; 14] = [
     ("host-tests", true, host_tests),
     ("end-to-end", true, end_to_end),
     ("long", false, long),
+    ("fuzz", false, fuzz::step),
+    ("model", false, model),
     ("docs", false, docs),
     ("board", false, board),
     ("real-servers", false, real_servers),
@@ -155,6 +158,12 @@ fn long(step: &mut Step) {
     step.run(&mut cargo(["build", "--package", "giveover"]));
     let tests = ["test", "--package", "giveover-tests", "--no-fail-fast", "--test", "long_*"];
     step.run_tests(&mut cargo(tests));
+}
+
+/// The model checker, in a profile of its own: it visits millions of states.
+fn model(step: &mut Step) {
+    let tests = ["test", "--profile", "model", "--package", "giveover-core"];
+    step.run_tests(cargo(tests).args(["--features", "defects", "--test", "peer_model"]));
 }
 
 fn docs(step: &mut Step) {

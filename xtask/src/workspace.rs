@@ -31,6 +31,15 @@ fn compiled_in() -> PathBuf {
 pub(crate) fn cargo<const N: usize>(args: [&str; N]) -> Command {
     let mut command = Command::new(cargo_path());
     command.args(args).current_dir(root());
+    // cargo has set these for us. A build script that asks for them would run again, and what depends
+    // on it be built anew, for each build that is started from here and each that is not.
+    for (name, _) in env::vars_os() {
+        let ours =
+            |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(ours) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 

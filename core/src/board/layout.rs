@@ -123,6 +123,7 @@ impl Layout for Note {
             Self::HostPower(on) => pair(out, 19, u8::from(on)),
             Self::Link(up) => pair(out, 20, u8::from(up)),
             Self::StoreFailed => out.u8(21),
+            Self::ReadLow(ms) => word(out, 22, ms),
         }
     }
 
@@ -153,6 +154,7 @@ impl Layout for Note {
             19 => Self::HostPower(from.bool()),
             20 => Self::Link(from.bool()),
             21 => Self::StoreFailed,
+            22 => Self::ReadLow(from.u32()),
             _ => return None,
         })
     }

@@ -75,6 +75,8 @@ pub enum Note {
     Link(bool),
     /// The durable store failed to take a record.
     StoreFailed,
+    /// The line was read back: low for so many ms while a pulse was made.
+    ReadLow(u32),
 }
 
 /// A note with its number and time.

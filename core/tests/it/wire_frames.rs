@@ -114,6 +114,7 @@ pub(crate) fn from_board() -> Vec<(&'static str, FromBoard)> {
         ("about", FromBoard::About(about)),
         ("log", FromBoard::Log(Entry { number: 0x0102_0304, at: AT, note })),
         ("log end", FromBoard::LogEnd { lost: 0x0102_0304 }),
+        ("image", FromBoard::Image(0x3132_3334_3536_3738)),
     ]
 }
 
@@ -185,6 +186,7 @@ pub(crate) fn notes() -> Vec<Note> {
         Note::HostPower(false),
         Note::Link(true),
         Note::StoreFailed,
+        Note::ReadLow(0x0102_0304),
     ];
     notes.extend(State::ALL.iter().copied().map(Note::State));
     notes.extend(End::ALL.iter().copied().map(Note::End));

@@ -39,7 +39,7 @@ const TO_BOARD: [(&str, &str); 15] = [
 ];
 
 /// From its board, after the challenge that made the connection.
-const FROM_BOARD: [(&str, &str); 8] = [
+const FROM_BOARD: [(&str, &str); 9] = [
     (
         "challenge",
         "01c1 18171615141312110807060504030201019a3f24232221 02000000 d966293a4ff92a4e \
@@ -74,6 +74,7 @@ const FROM_BOARD: [(&str, &str); 8] = [
          cd55a10e",
     ),
     ("log end", "01c8 04030201 09000000 8fece050196e54f7 e517941f"),
+    ("image", "01c9 3837363534333231 0a000000 8257a21fd93bc2c7 7e1e9227"),
 ];
 
 #[test]
@@ -112,7 +113,7 @@ fn every_kind_is_frozen() {
         rows.iter().map(|(_, hex)| bytes(hex)[1] & 0x7F).collect()
     };
     assert_eq!(kinds(&TO_BOARD), (0x01..=0x0F).collect::<Vec<_>>());
-    assert_eq!(kinds(&FROM_BOARD), (0x41..=0x48).collect::<Vec<_>>());
+    assert_eq!(kinds(&FROM_BOARD), (0x41..=0x49).collect::<Vec<_>>());
 }
 
 /// The tag, made by another implementation from what the front page says it covers.

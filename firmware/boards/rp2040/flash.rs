@@ -4,88 +4,30 @@
 //! nothing but the chip's own routines, and lets no interrupt through. The processor stands still
 //! for it, some 50 ms while a sector is erased and 400 ms at the worst.
 
-use embedded_storage::nor_flash::{
-    ErrorType as FlashError, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
-};
+use crate::chip::flash::Pages;
 
-use crate::chip::Register;
-
-const BASE: usize = 0x1000_0000;
 const SECTOR: usize = 4096;
-const SECTORS: usize = 4;
-const RECORDS: usize = 508 * SECTOR;
 /// The flash programs this much at once; ones leave a bit as it is.
 const PAGE: usize = 256;
 
-/// The last sectors of the flash.
-pub(crate) struct Sectors;
+/// The last of 512.
+pub(crate) struct Last;
 
-/// Outside of the sectors.
-#[derive(Debug)]
-pub(crate) struct Outside;
+impl Pages for Last {
+    const PAGE: usize = SECTOR;
+    const COUNT: usize = 4;
+    const FIRST: usize = 508 * SECTOR;
+    const READ: usize = 0x1000_0000;
 
-impl NorFlashError for Outside {
-    fn kind(&self) -> NorFlashErrorKind {
-        NorFlashErrorKind::OutOfBounds
-    }
-}
-
-impl FlashError for Sectors {
-    type Error = Outside;
-}
-
-fn inside(offset: u32, length: usize) -> Result<usize, Outside> {
-    let offset = offset as usize;
-    match offset.checked_add(length) {
-        Some(end) if end <= SECTORS * SECTOR => Ok(RECORDS + offset),
-        _ => Err(Outside),
-    }
-}
-
-impl ReadNorFlash for Sectors {
-    const READ_SIZE: usize = 4;
-
-    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Outside> {
-        let mut from = BASE + inside(offset, bytes.len())?;
-        for place in bytes.chunks_exact_mut(4) {
-            // Flash reads as words at their addresses, as registers do.
-            let word = Register::at(from).read().to_le_bytes();
-            place.iter_mut().zip(word).for_each(|(to, from)| *to = from);
-            from += 4;
-        }
-        Ok(())
+    fn erase(sector: usize) {
+        away(&Rom::find(), &mut Work::Erase(sector));
     }
 
-    fn capacity(&self) -> usize {
-        SECTORS * SECTOR
-    }
-}
-
-impl NorFlash for Sectors {
-    const WRITE_SIZE: usize = 4;
-    const ERASE_SIZE: usize = SECTOR;
-
-    fn erase(&mut self, from: u32, to: u32) -> Result<(), Outside> {
-        let length = to.checked_sub(from).ok_or(Outside)? as usize;
-        let first = inside(from, length)?;
-        for sector in (first..first + length).step_by(SECTOR) {
-            let rom = Rom::find();
-            away(&rom, &mut Work::Erase(sector));
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Outside> {
-        let mut to = inside(offset, bytes.len())?;
-        for word in bytes.chunks_exact(4) {
-            let mut page = [0xFF; PAGE];
-            let at = to % PAGE;
-            page.iter_mut().skip(at).zip(word).for_each(|(to, from)| *to = *from);
-            let rom = Rom::find();
-            away(&rom, &mut Work::Program(to - at, &page));
-            to += 4;
-        }
-        Ok(())
+    fn program(to: usize, word: u32) {
+        let mut page = [0xFF; PAGE];
+        let at = to % PAGE;
+        page.iter_mut().skip(at).zip(word.to_le_bytes()).for_each(|(to, from)| *to = from);
+        away(&Rom::find(), &mut Work::Program(to - at, &page));
     }
 }
 

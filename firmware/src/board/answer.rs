@@ -105,6 +105,7 @@ impl<B: Board> Firmware<'_, B> {
             }
             Ask::About => FromBoard::About(self.about(now)),
             Ask::Settings => FromBoard::Settings(*self.machine.settings()),
+            Ask::Image => FromBoard::Image(self.board.image()),
         };
         self.link.say(self.board.serial(), &frame);
     }

@@ -1,143 +1,21 @@
 extern crate std;
 
-use std::boxed::Box;
-use std::cell::{Cell, RefCell};
-use std::convert::Infallible;
-use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::vec;
 use std::vec::Vec;
 
-use embedded_hal::digital::{ErrorType, OutputPin, PinState};
 use giveover_core::board::{Refusal, State, Verdict};
 use giveover_core::wire::{Ask, Decoder, FromBoard, HostEnd, MAX_ENCODED, ToBoard};
 
 use super::*;
-use crate::fifo::Fifo;
-use crate::line::Wiring;
-use crate::serial::Port;
-use crate::store::{Memory, NoFlash};
-use crate::tick::{Counter, Direction};
+use crate::bench::{Bench, Here};
 
 const KEY: Key = Key::new([7; 16]);
-
-/// What stands on the bench: pins, memory and the wire outlive the board's resets.
-#[derive(Default)]
-struct Bench {
-    ms: Cell<u32>,
-    held: Cell<bool>,
-    edges: RefCell<Vec<(u32, bool)>>,
-    second: Cell<bool>,
-    jumper: Cell<bool>,
-    memory: RefCell<Vec<u32>>,
-    up: Fifo<512>,
-    down: Fifo<512>,
-    fed: Cell<u32>,
-}
-
-struct Pin(Rc<Bench>, bool);
-
-impl ErrorType for Pin {
-    type Error = Infallible;
-}
-
-impl OutputPin for Pin {
-    fn set_low(&mut self) -> Result<(), Infallible> {
-        self.write(true)
-    }
-    fn set_high(&mut self) -> Result<(), Infallible> {
-        self.write(false)
-    }
-}
-
-impl Pin {
-    fn write(&self, held: bool) -> Result<(), Infallible> {
-        if self.1 {
-            if self.0.held.replace(held) != held {
-                self.0.edges.borrow_mut().push((self.0.ms.get(), held));
-            }
-        } else {
-            self.0.second.set(held);
-        }
-        Ok(())
-    }
-}
-
-struct Ram(Rc<Bench>);
-
-impl Memory for Ram {
-    fn get(&self, at: usize) -> Option<u32> {
-        self.0.memory.borrow().get(at).copied()
-    }
-    fn set(&mut self, at: usize, word: u32) -> bool {
-        self.0.memory.borrow_mut().get_mut(at).map(|place| *place = word).is_some()
-    }
-}
-
-struct Fake {
-    bench: Rc<Bench>,
-    port: Port<'static, 512, 512>,
-}
-
-impl Board for Fake {
-    type Line = Pin;
-    type Second = Pin;
-    type Memory = Ram;
-    type Flash = NoFlash;
-    type Serial = Port<'static, 512, 512>;
-
-    const NAME: &'static str = "fake";
-    const WIRING: Wiring = Wiring::Direct;
-    const COUNTER: Counter =
-        Counter::new(NonZeroU32::new(1000).unwrap(), 32, Direction::Up).unwrap();
-    const TICK: Span = Span::from_millis(10);
-
-    fn now(&mut self) -> u32 {
-        self.bench.ms.get()
-    }
-    fn ticks(&mut self) -> u32 {
-        self.bench.ms.get() / 10
-    }
-    fn device(&mut self) -> u64 {
-        5
-    }
-    fn was_powered_up(&mut self) -> Option<bool> {
-        None
-    }
-    fn line(&mut self, _: PinState) -> Pin {
-        Pin(Rc::clone(&self.bench), true)
-    }
-    fn second(&mut self, _: PinState) -> Pin {
-        Pin(Rc::clone(&self.bench), false)
-    }
-    fn sense(&mut self) -> Option<bool> {
-        Some(!self.bench.held.get())
-    }
-    fn light(&mut self, _: bool) {}
-    fn jumper(&mut self) -> bool {
-        self.bench.jumper.get()
-    }
-    fn host_power(&mut self) -> Option<bool> {
-        None
-    }
-    fn port(&mut self) -> Option<bool> {
-        None
-    }
-    fn store(&mut self) -> (Ram, Option<NoFlash>) {
-        (Ram(Rc::clone(&self.bench)), None)
-    }
-    fn watchdog(&mut self) {
-        self.bench.fed.set(self.bench.fed.get() + 1);
-    }
-    fn serial(&mut self) -> &mut Port<'static, 512, 512> {
-        &mut self.port
-    }
-}
 
 /// A board on a bench, with the host's end of the wire.
 struct Play {
     bench: &'static Rc<Bench>,
-    firmware: &'static mut Firmware<'static, Fake>,
+    firmware: &'static mut Firmware<'static, Here>,
     end: HostEnd,
     decoder: Decoder,
     challenge: u32,
@@ -145,19 +23,12 @@ struct Play {
 
 impl Play {
     fn new() -> Self {
-        let bench: &'static Rc<Bench> = Box::leak(Box::default());
-        *bench.memory.borrow_mut() = vec![0x5A5A_5A5A; Kept::WORDS];
-        Self::on(bench, 1)
+        Self::on(Bench::set_up(), 1)
     }
 
     /// A board that starts on this bench, and a host with this nonce.
     fn on(bench: &'static Rc<Bench>, nonce: u64) -> Self {
-        let port = Port::new(&bench.up, &bench.down, || {});
-        let place = Box::leak(Box::new(MaybeUninit::uninit()));
-        let room = Box::leak(Box::new(Room::new()));
-        let firmware = Firmware::start(place, room, Fake { bench: Rc::clone(bench), port });
-        firmware.begin();
-        let end = HostEnd::new(KEY, nonce);
+        let (firmware, end) = (bench.start(), HostEnd::new(KEY, nonce));
         Self { bench, firmware, end, decoder: Decoder::new(), challenge: 0 }
     }
 
@@ -177,7 +48,7 @@ impl Play {
 
     fn hear(&mut self) -> Vec<FromBoard> {
         let mut heard = vec![];
-        while let Some(byte) = self.bench.down.pop() {
+        for byte in self.bench.said() {
             let Some(Ok(raw)) = self.decoder.push(byte) else { continue };
             let Ok(frame) = self.end.open(&raw) else { continue };
             if let FromBoard::Challenge { challenge, .. } | FromBoard::Status { challenge, .. } =
@@ -249,6 +120,23 @@ fn silence_past_the_time_out_is_one_pulse_of_its_width() {
     assert_eq!(to - from, 250);
 }
 
+/// What the wire from the line says is told to the host.
+#[test]
+fn each_pulse_is_read_back_and_noted() {
+    let mut play = Play::guarding();
+    play.bench.wired.set(true);
+    play.run(61_000);
+    let mut low = vec![];
+    let mut from = 0;
+    while let [FromBoard::Log(entry)] = play.say(&ToBoard::ReadLog { from })[..] {
+        from = entry.number + 1;
+        if let giveover_core::board::Note::ReadLow(ms) = entry.note {
+            low.push(ms);
+        }
+    }
+    assert_eq!(low, [250]);
+}
+
 #[test]
 fn the_watchdog_is_fed_once_a_step_and_nowhere_else() {
     let mut play = Play::guarding();
@@ -316,13 +204,13 @@ fn retained_ram_that_something_wrote_over_is_written_anew() {
 #[test]
 fn what_is_asked_is_told_also_without_a_connection() {
     let mut play = Play::new();
-    for ask in [Ask::Status, Ask::Counters, Ask::About, Ask::Settings] {
+    for ask in [Ask::Status, Ask::Counters, Ask::About, Ask::Settings, Ask::Image] {
         assert_eq!(play.say(&ToBoard::Ask(ask)).len(), 1, "{ask:?}");
     }
     let [FromBoard::About(about)] = play.say(&ToBoard::Ask(Ask::About))[..] else {
         panic!("no answer")
     };
-    assert_eq!((about.board, about.power_up, about.bites), (*b"fake\0\0\0\0\0\0\0\0", true, 0));
+    assert_eq!((about.board, about.power_up, about.bites), (*b"here\0\0\0\0\0\0\0\0", true, 0));
     assert_eq!(play.say(&ToBoard::ReadLog { from: 0 }).len(), 1);
 }
 

@@ -42,6 +42,17 @@ impl From<io::Error> for KeyError {
     }
 }
 
+impl KeyError {
+    /// The same of a key that is shared with others than the board.
+    #[must_use]
+    pub fn of_others(&self) -> String {
+        match self {
+            Self::Absent => "is not there; `openssl rand -hex 32` makes one".to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -76,11 +87,28 @@ pub fn place(name: &Path) -> Result<PathBuf, KeyError> {
     Ok(Path::new(&dir).join(name))
 }
 
+/// The bytes of the key called `name` in a configuration, for whoever only wants to know why not.
+///
+/// # Errors
+/// Why there is none, behind its place.
+pub fn of_name(name: &Path) -> Result<[u8; 32], String> {
+    let said = |error: KeyError| format!("{} {}", name.display(), error.of_others());
+    read_secret(&place(name).map_err(said)?).map_err(said)
+}
+
 /// Reads the key in the file at `path`. The open file is judged, not the name.
 ///
 /// # Errors
 /// [`KeyError`].
 pub fn read(path: &Path) -> Result<Key, KeyError> {
+    read_secret(path).map(|secret| Key::of_secret(&secret))
+}
+
+/// The same, as the bytes of the file: for keys that are shared with others than the board.
+///
+/// # Errors
+/// [`KeyError`].
+pub fn read_secret(path: &Path) -> Result<[u8; 32], KeyError> {
     // A pipe of that name would make `open` wait for its other end.
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let file = File::options().read(true).custom_flags(flags).open(path)?;
@@ -98,7 +126,7 @@ pub fn read(path: &Path) -> Result<Key, KeyError> {
     }
     let mut text = Vec::new();
     file.take(MOST + 1).read_to_end(&mut text)?;
-    secret(&text).map(|secret| Key::of_secret(&secret)).ok_or(KeyError::Form)
+    secret(&text).ok_or(KeyError::Form)
 }
 
 fn secret(text: &[u8]) -> Option<[u8; 32]> {

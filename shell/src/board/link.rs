@@ -86,6 +86,8 @@ enum For {
     Status,
     Arming,
     Knowing,
+    /// Firmware of an earlier version does not know the question.
+    Perhaps,
     Log,
     Flush,
     Outside(u32),
@@ -301,6 +303,21 @@ impl Link {
         self.go_on(now);
     }
 
+    /// Reads its log and its counts now, besides each feed.
+    pub fn look_closer_now(&mut self, now: Instant) {
+        if self.is_ready() && self.is_idle() {
+            let frame = ToBoard::ReadLog { from: self.next_entry };
+            self.queue.push_back(Request { frame, purpose: For::Log });
+            self.go_on(now);
+        }
+    }
+
+    /// Whether nothing is asked or waited for but what a feed brings.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.flight.is_none()
+    }
+
     /// Announces an end without waiting for anything: there is no time for an answer.
     pub fn last_word(&mut self, end: End) {
         if self.is_up() {
@@ -496,6 +513,9 @@ impl Link {
         if flight.tries < TRIES {
             self.out.push(0);
             return self.fly(flight.request, flight.tries + 1, now);
+        }
+        if flight.request.purpose == For::Perhaps {
+            return self.go_on(now);
         }
         self.flight = Some(flight); // so that whoever asked is told
         self.silent(nonce, now);

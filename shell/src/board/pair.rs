@@ -2,18 +2,15 @@
 //! was powered up.
 
 use std::path::Path;
-use std::time::{Duration, Instant as Moment};
 
 use giveover_core::board::Refusal;
 use giveover_core::time::{Instant, Span};
 use giveover_core::wire::{
     Decoder, FromBoard, Garbage, HostEnd, Key, KeyId, MAX_ENCODED, Refused, ToBoard,
 };
-use rustix::event::{PollFd, PollFlags, poll};
 
-use super::key;
+use super::directly::{Talk, talk};
 use super::link::Trouble;
-use super::serial::{Heard, Serial};
 
 /// How long an answer may take, and how often it is asked.
 const PATIENCE: Span = Span::from_millis(500);
@@ -173,42 +170,32 @@ impl Pairing {
     }
 }
 
+impl Talk for Pairing {
+    type End = Paired;
+
+    fn output(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        Self::poll_timeout(self)
+    }
+
+    fn hear(&mut self, bytes: &[u8], now: Instant) -> Option<Paired> {
+        Self::hear(self, bytes, now)
+    }
+
+    fn due(&mut self, _nonce: u64, now: Instant) -> Option<Paired> {
+        Self::due(self, now)
+    }
+}
+
 /// Pairs the board at `path` with `key`, on a port that nobody else has. Waits for it.
 ///
 /// # Errors
 /// The port cannot be opened, in words.
 pub fn directly(path: &Path, key: Key) -> Result<Paired, String> {
-    let mut port = Serial::open(path).map_err(|error| format!("{} {error}", path.display()))?;
-    let begun = Moment::now();
-    let now = || Instant::from_millis(begun.elapsed().as_millis() as u64);
-    let nonce = key::nonce().map_err(|error| format!("no random numbers: {error}"))?;
-    let mut pairing = Pairing::begin(key, nonce, now());
-    let mut buffer = [0; 256];
-    loop {
-        let gone = || format!("{} has gone", path.display());
-        let written = port.write(&pairing.output).map_err(|_| gone())?;
-        pairing.output.drain(..written);
-        let left = Duration::from_millis(pairing.until.since(now()).max(1));
-        wait(&port, left.min(Duration::from_millis(100)));
-        let heard = match port.read(&mut buffer) {
-            Heard::Bytes(count) => pairing.hear(buffer.get(..count).unwrap_or_default(), now()),
-            Heard::Nothing => None,
-            Heard::Gone => return Err(gone()),
-        };
-        if let Some(paired) = heard.or_else(|| pairing.due(now())) {
-            return Ok(paired);
-        }
-    }
-}
-
-/// Waits until there is something to read, or `limit` is over.
-fn wait(port: &Serial, limit: Duration) {
-    let limit = rustix::time::Timespec {
-        tv_sec: limit.as_secs() as i64,
-        tv_nsec: i64::from(limit.subsec_nanos()),
-    };
-    let mut ports = [PollFd::from_borrowed_fd(port.fd(), PollFlags::IN)];
-    let _ = poll(&mut ports, Some(&limit)); // an early return only reads nothing
+    talk(path, |nonce, now| Pairing::begin(key, nonce, now))
 }
 
 impl Paired {

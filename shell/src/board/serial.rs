@@ -38,7 +38,7 @@ pub enum SerialError {
 }
 
 impl SerialError {
-    fn of(errno: Errno) -> Self {
+    pub(super) fn of(errno: Errno) -> Self {
         match errno {
             Errno::NOENT | Errno::NODEV | Errno::NXIO | Errno::NOTDIR => Self::Absent,
             Errno::NOTTY | Errno::INVAL | Errno::ISDIR => Self::NotTty,
@@ -86,6 +86,14 @@ impl Serial {
     /// # Errors
     /// [`SerialError`]; nothing is held.
     pub fn open(path: &Path) -> Result<Self, SerialError> {
+        Self::open_at(path, SPEED)
+    }
+
+    /// The same at `speed` bits in a second.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn open_at(path: &Path, speed: u32) -> Result<Self, SerialError> {
         // Non-blocking from the start: a line without carrier would make `open` itself wait.
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(SerialError::of)?;
@@ -99,7 +107,7 @@ impl Serial {
         // One byte is worth a wake-up; with none wanted, silence would look like a hang-up.
         modes.special_codes[SpecialCodeIndex::VMIN] = 1;
         modes.special_codes[SpecialCodeIndex::VTIME] = 0;
-        modes.set_speed(SPEED).map_err(SerialError::of)?;
+        modes.set_speed(speed).map_err(SerialError::of)?;
         tcsetattr(&fd, OptionalActions::Now, &modes).map_err(SerialError::of)?;
         // What came before us was said to someone else. A port that cannot forget is read.
         let _ = tcflush(&fd, QueueSelector::IFlush);

@@ -10,6 +10,7 @@ use nix::errno::Errno;
 
 use crate::check::{Answer, ProbeId};
 use crate::config::dollar::Values;
+use crate::config::look::Looks;
 use crate::config::plan::{CommandPlan, ExitMeaning, ExitTable, Weights};
 use crate::reactor::{
     BadProgram, End, Environment, Exit, Keep, Order, Program, Reactor, Room, Run, Runner, Stuck,
@@ -51,7 +52,7 @@ impl Command {
             exit: plan.exit.clone(),
             missing: plan.missing,
             weight: weights.exit,
-            hangs: plan.looks_at_path,
+            hangs: matches!(plan.looks, Looks::Path | Looks::List),
         };
         let program = Program::expanded(&plan.argv, values, environment)?;
         Ok(Self { program, keep: Keep::Line, meaning: Arc::new(meaning) })

@@ -25,6 +25,8 @@ use rustix::io::Errno;
 use self::talk::TalkDialogue;
 use super::http::{self, HttpDialogue};
 use super::outcome::{Outcome, Step};
+use super::remote::RemoteDialogue;
+use super::secret::{self, Secret};
 use super::tcp::TcpDialogue;
 use super::tls::{self, HelloDialogue, Session};
 use crate::config::plan::Kind;
@@ -43,6 +45,8 @@ pub enum Dialogue {
     Tls(Box<Session>),
     /// Of a light `tls` check.
     Hello(HelloDialogue),
+    /// Of a `remote` check.
+    Remote(RemoteDialogue),
 }
 
 impl Dialogue {
@@ -50,13 +54,28 @@ impl Dialogue {
     /// TLS, for which it does not know enough ([`Session::begin`]).
     #[must_use]
     pub fn of(kind: &Kind) -> Option<Self> {
+        Self::knowing(kind, None)
+    }
+
+    /// The same, with the password that is to be given.
+    #[must_use]
+    pub fn knowing(kind: &Kind, secret: Option<Secret>) -> Option<Self> {
         match kind {
             Kind::Tcp { send: None, expect: None } => None,
             Kind::Tcp { .. } => Some(Self::Tcp(TcpDialogue::default())),
             Kind::Http(_) => Some(Self::Http(HttpDialogue::default())),
-            Kind::Talk(talk) => TalkDialogue::of(talk).map(Self::Talk),
+            Kind::Talk(talk) => {
+                TalkDialogue::of(talk).map(|dialogue| Self::Talk(dialogue.knowing(secret)))
+            }
             Kind::Hello(_) => Some(Self::Hello(HelloDialogue::default())),
-            Kind::Command(_) | Kind::Process | Kind::Xfnts { .. } | Kind::Tls(_) => None,
+            Kind::Remote(_) => Some(Self::Remote(RemoteDialogue::default())),
+            Kind::Command(_)
+            | Kind::Process
+            | Kind::Xfnts { .. }
+            | Kind::Tls(_)
+            | Kind::Database(_)
+            | Kind::Agent(_)
+            | Kind::State(_) => None,
         }
     }
 
@@ -70,6 +89,7 @@ impl Dialogue {
             (Self::Talk(dialogue), Kind::Talk(talk)) => dialogue.on_bytes(talk, bytes),
             (Self::Tls(session), Kind::Tls(plan)) => session.on_bytes(plan, bytes),
             (Self::Hello(dialogue), Kind::Hello(_)) => dialogue.on_bytes(bytes),
+            (Self::Remote(dialogue), Kind::Remote(plan)) => dialogue.on_bytes(plan, bytes),
             // A plan that was changed meanwhile.
             _ => Step::Done { outcome: Outcome::Void, whole: false },
         }
@@ -84,6 +104,7 @@ impl Dialogue {
             (Self::Talk(dialogue), Kind::Talk(_)) => dialogue.on_close(),
             (Self::Tls(session), Kind::Tls(plan)) => session.on_close(plan),
             (Self::Hello(_), Kind::Hello(_)) => Outcome::failed(Phase::Tls, Errno::NODATA),
+            (Self::Remote(dialogue), Kind::Remote(plan)) => dialogue.on_close(plan),
             _ => Outcome::Void,
         }
     }
@@ -112,7 +133,7 @@ impl Dialogue {
         match self {
             Self::Tls(session) => session.phase(),
             Self::Hello(_) => Some(Phase::Tls),
-            Self::Tcp(_) | Self::Http(_) | Self::Talk(_) => None,
+            Self::Tcp(_) | Self::Http(_) | Self::Talk(_) | Self::Remote(_) => None,
         }
     }
 
@@ -123,9 +144,21 @@ impl Dialogue {
         match self {
             Self::Talk(dialogue) => dialogue.has_heard(),
             Self::Tls(session) => session.has_heard(),
-            Self::Tcp(_) | Self::Http(_) | Self::Hello(_) => false,
+            Self::Tcp(_) | Self::Http(_) | Self::Hello(_) | Self::Remote(_) => false,
         }
     }
+}
+
+/// The password that a check of this kind gives, read from its file; `None` if it gives none.
+///
+/// # Errors
+/// It cannot be had: our own lack.
+pub fn secret_of(kind: &Kind) -> Result<Option<Secret>, Outcome> {
+    let Kind::Talk(talk) = kind.spoken() else { return Ok(None) };
+    let Some(login) = talk.login() else { return Ok(None) };
+    let lacking =
+        |why: secret::NoSecret| Outcome::Lacking { phase: Phase::Answer, code: why.code() };
+    secret::read(&login.password_file).map(Some).map_err(lacking)
 }
 
 /// What a check of this kind sends first; `buffer` is where it is written if need be.
@@ -135,6 +168,10 @@ pub fn request<'a>(kind: &'a Kind, buffer: &'a mut Vec<u8>) -> &'a [u8] {
         Kind::Tcp { send: Some(send), .. } => send,
         Kind::Http(plan) => {
             http::request(plan, buffer);
+            buffer
+        }
+        Kind::Remote(plan) => {
+            http::request(&plan.http, buffer);
             buffer
         }
         Kind::Hello(plan) => {
@@ -178,7 +215,12 @@ pub fn first<'a>(kind: &'a Kind, buffer: &'a mut Vec<u8>) -> First<'a> {
 pub const fn expects_answer(kind: &Kind) -> bool {
     match kind {
         Kind::Tcp { expect, .. } => expect.is_some(),
-        Kind::Http(_) | Kind::Talk(_) | Kind::Tls(_) | Kind::Hello(_) => true,
-        Kind::Command(_) | Kind::Process | Kind::Xfnts { .. } => false,
+        Kind::Http(_) | Kind::Talk(_) | Kind::Tls(_) | Kind::Hello(_) | Kind::Remote(_) => true,
+        Kind::Command(_)
+        | Kind::Process
+        | Kind::Xfnts { .. }
+        | Kind::Database(_)
+        | Kind::Agent(_)
+        | Kind::State(_) => false,
     }
 }

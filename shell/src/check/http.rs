@@ -30,7 +30,10 @@ pub fn request(plan: &HttpPlan, out: &mut Vec<u8>) {
     for part in [
         method,
         plan.path.as_bytes(),
-        if plan.by_document { b" HTTP/1.0\r\nHost: " } else { b" HTTP/1.1\r\nHost: " },
+        match (plan.by_document, plan.method) {
+            (true, Method::Head) => b" HTTP/1.0\r\nHost: ",
+            _ => b" HTTP/1.1\r\nHost: ",
+        },
         plan.host.as_bytes(),
         b"\r\nUser-Agent: giveover/",
         env!("CARGO_PKG_VERSION").as_bytes(),
@@ -48,6 +51,8 @@ pub struct HttpDialogue {
     /// The status of the head that counts, once it is known.
     status: u16,
     body: Search,
+    /// The body so far, for whoever reads more of it than whether something is there.
+    kept: Option<Vec<u8>>,
     part: Part,
 }
 
@@ -88,11 +93,23 @@ struct Said {
 impl Default for HttpDialogue {
     fn default() -> Self {
         let part = Part::Head(Head::default());
-        Self { read: 0, status: 0, body: Search::default(), part }
+        Self { read: 0, status: 0, body: Search::default(), kept: None, part }
     }
 }
 
 impl HttpDialogue {
+    /// A dialogue that keeps the body, which is no longer than the plan's cap.
+    #[must_use]
+    pub fn keeping() -> Self {
+        Self { kept: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// The body as far as it was kept.
+    #[must_use]
+    pub fn kept(&self) -> &[u8] {
+        self.kept.as_deref().unwrap_or_default()
+    }
+
     /// Takes what has arrived, up to the plan's cap.
     pub fn on_bytes(&mut self, plan: &HttpPlan, bytes: &[u8]) -> Step {
         let room = plan.cap.saturating_sub(self.read) as usize;
@@ -141,8 +158,9 @@ impl HttpDialogue {
     fn on_body(&mut self, plan: &HttpPlan, bytes: &[u8]) -> Step {
         let needle = plan.body.as_deref();
         let mut found = false;
-        let search = &mut self.body;
+        let (search, kept) = (&mut self.body, &mut self.kept);
         let mut look = |piece: &[u8]| {
+            kept.iter_mut().for_each(|kept| kept.extend_from_slice(piece));
             found = found || needle.is_some_and(|needle| search.over(needle, piece));
         };
         match &mut self.part {

@@ -3,17 +3,27 @@
 //! A probe is begun with a [`ProbeId`] and answered exactly once with an [`Answer`]: a verdict,
 //! "cannot measure", or "void" when we did not run. Nothing here counts or decides.
 
+pub mod agent;
 pub mod chunked;
 pub mod command;
+pub mod database;
 pub mod dialogue;
+pub mod exports;
 pub mod http;
+pub mod instance;
+pub mod log;
 pub mod needle;
 pub mod once;
+pub mod oracle;
 pub mod outcome;
 pub mod path;
+pub mod presence;
 mod prober;
+pub mod remote;
 pub mod resolve;
+pub mod secret;
 mod socket;
+pub mod state;
 pub mod tcp;
 #[cfg(test)]
 pub(crate) mod testing;

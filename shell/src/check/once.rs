@@ -1,12 +1,16 @@
 //! One check, once, for whoever waits for it: `giveover probe`.
 
 use std::io;
+use std::time::Duration;
 
-use giveover_core::failure::ProbeResult;
+use giveover_core::failure::{Phase, ProbeResult};
 use giveover_core::time::{Instant, Span};
 
+use super::command::{Command, Commands, Told};
+use super::database::Databases;
 use super::{Answer, Handover, ProbeId, Prober, TraceStep};
-use crate::config::plan::CheckPlan;
+use crate::config::dollar::Values;
+use crate::config::plan::{CheckPlan, CommandPlan, Kind};
 use crate::reactor::{Reactor, Ready, Room};
 
 /// What one probe saw on its way.
@@ -49,6 +53,9 @@ pub fn probe_once(
     target: u8,
     mut now: impl FnMut() -> Instant,
 ) -> io::Result<Once> {
+    if matches!(plan.kind, Kind::Database(_)) {
+        return ask_database(plan, check, now);
+    }
     let mut reactor = Reactor::new()?;
     let mut prober = Prober::new();
     let started = now();
@@ -77,6 +84,79 @@ pub fn probe_once(
     }
 }
 
+/// The same for a monitor of a database.
+fn ask_database(plan: &CheckPlan, check: u8, mut now: impl FnMut() -> Instant) -> io::Result<Once> {
+    let mut reactor = Reactor::new()?;
+    let mut databases = Databases::new();
+    let started = now();
+    databases.begin_trace(started);
+    let id = ProbeId { service: 0, check, target: 0, cycle: 0 };
+    databases.start(&mut reactor, "", (plan, true), id, started);
+    let mut ready: Vec<Ready> = Vec::new();
+    loop {
+        let at = now();
+        if let Some(told) = databases.answer() {
+            let Answer { result, shown, .. } = told.answer;
+            let elapsed_ms = u32::try_from(at.since(started)).unwrap_or(u32::MAX);
+            let steps = databases.end_trace(at);
+            return Ok(Once { steps, end: Ended::Answered { result, shown }, elapsed_ms });
+        }
+        let limit = reactor.timers.next().map_or(0, |due| due.since(at));
+        let limit = Span::from_millis(u32::try_from(limit).unwrap_or(u32::MAX));
+        reactor.wait(Some(limit.as_duration()), &mut ready)?;
+        let at = now();
+        for ready in ready.drain(..) {
+            match ready.token.room {
+                Room::Resolver => databases.names_ready(&mut reactor, at),
+                _ => databases.ready(&mut reactor, ready, at),
+            }
+        }
+        while let Some(token) = reactor.timers.pop_due(at) {
+            databases.due(&mut reactor, token, at);
+        }
+    }
+}
+
+/// Runs the command of a `command` check, or of one of those that look at this host, on a loop of
+/// its own. Causes carry the number `check`.
+///
+/// # Errors
+/// The kernel refused a descriptor or failed to wait, or the command cannot be made.
+pub fn run_once(
+    plan: &CheckPlan,
+    command: &CommandPlan,
+    check: u8,
+    now: impl Fn() -> Instant,
+) -> io::Result<Once> {
+    let mut reactor = Reactor::new()?;
+    let mut commands = Commands::new();
+    let environment = reactor.children.environment().clone();
+    let command = Command::new(command, &plan.weights, &Values::default(), &environment);
+    let mut command = command.map_err(io::Error::other)?;
+    let id = ProbeId { service: 0, check, target: 0, cycle: 0 };
+    commands.start(&mut reactor, id, &mut command, plan.timeout, now());
+    let mut ready: Vec<Ready> = Vec::new();
+    loop {
+        if let Some(Told { answer, line }) = commands.answer() {
+            let Answer { result, shown, elapsed_ms, .. } = answer;
+            let step =
+                |text| TraceStep { phase: Phase::Exit, text, took_ms: u64::from(elapsed_ms) };
+            let steps = line.map(|line| step(format!("< {line}"))).into_iter().collect();
+            return Ok(Once { steps, end: Ended::Answered { result, shown }, elapsed_ms });
+        }
+        let at = now();
+        let limit = reactor.timers.next().map(|due| Duration::from_millis(due.since(at)));
+        reactor.wait(limit, &mut ready)?;
+        let at = now();
+        for ready in ready.drain(..) {
+            commands.ready(&mut reactor, ready.token, at);
+        }
+        while let Some(token) = reactor.timers.pop_due(at) {
+            commands.due(&mut reactor, token, at);
+        }
+    }
+}
+
 fn taken(prober: &mut Prober, now: Instant) -> Option<Ended> {
     let answer: Option<Answer> = prober.answers().next();
     let handover: Option<Handover> = prober.handovers().next();
@@ -94,7 +174,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    use giveover_core::failure::{Cause, Phase};
+    use giveover_core::failure::Cause;
     use giveover_core::weight::Weight;
 
     use super::*;
@@ -122,6 +202,7 @@ mod tests {
             weights: Weights::DEFAULT,
             every: None,
             observe: false,
+            instance: None,
         };
         CheckPlan { targets: vec![Target { host, port }].into(), question: question.into() }
     }

@@ -89,7 +89,9 @@ impl Outcome {
             Self::Healthy { .. } => ProbeResult::Healthy,
             Self::Void => ProbeResult::Void,
             Self::Lacking { phase, code } => {
-                ProbeResult::CannotMeasure(Cause::of_check(check, phase, code))
+                let cause = Cause::of_check(check, phase, code);
+                let weight = weights.lacking.map(|weight| ProbeResult::Failed(weight, cause));
+                weight.unwrap_or(ProbeResult::CannotMeasure(cause))
             }
             Self::Failed { phase, code } => {
                 let cause = Cause::of_check(check, phase, code);
@@ -113,6 +115,9 @@ impl Outcome {
 
 /// What a failure in `phase` weighs; `None`: it cannot be measured.
 fn weight(weights: &Weights, phase: Phase, code: u16) -> Option<Weight> {
+    if weights.late.is_some() && code == self::code(Errno::TIMEDOUT) && phase != Phase::Resolve {
+        return weights.late;
+    }
     match phase {
         Phase::Tls if tls::is_soon(code) => Some(weights.expiry),
         Phase::Tls => Some(weights.tls),

@@ -1,5 +1,5 @@
-//! `path`: whether a path answers, in a child of our own that can be killed, so that a dead mount
-//! hangs nobody but it.
+//! `path`: whether a path answers, or every path that a file of exports names, in a child of our own
+//! that can be killed, so that a dead mount hangs nobody but it.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use crate::config::look::Wanted;
+use super::exports;
+use crate::config::look::{self, Wanted};
 
 /// What is wrong with a path.
 #[derive(Debug)]
@@ -19,6 +20,17 @@ pub enum Wrong {
     Old(u64),
     /// So many percent are free.
     Full(u8),
+}
+
+impl Wrong {
+    /// The exit status that says it.
+    const fn status(&self) -> u8 {
+        match self {
+            Self::Stat(_) => 1,
+            Self::Old(_) => look::TOO_OLD as u8,
+            Self::Full(_) => look::TOO_FULL as u8,
+        }
+    }
 }
 
 impl fmt::Display for Wrong {
@@ -43,9 +55,51 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(wrong) => {
             eprintln!("{wrong}");
-            ExitCode::FAILURE
+            ExitCode::from(wrong.status())
         }
     }
+}
+
+/// Looks at every path that the file named by `arguments` lists, as [`look::list_argv`] has it
+/// behind the verb: exits 0 if all answer; 1 and says which first if not; 5 if the list cannot be read.
+pub fn main_of_list(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.collect();
+    let [list] = &arguments[..] else { return ExitCode::from(2) };
+    let unreadable = ExitCode::from(look::UNREADABLE as u8);
+    let text = match std::fs::read(list) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) => {
+            eprintln!("{}: {error}", Path::new(list).display());
+            return unreadable;
+        }
+    };
+    match exports::paths(&text) {
+        Err(wrong) => {
+            eprintln!("{}:{}: {}", Path::new(list).display(), wrong.line, wrong.why);
+            unreadable
+        }
+        Ok(paths) => match bad(&paths) {
+            None => ExitCode::SUCCESS,
+            Some(said) => {
+                eprintln!("{said}");
+                ExitCode::FAILURE
+            }
+        },
+    }
+}
+
+/// What is wrong with `paths`; nothing if all answer.
+fn bad(paths: &[String]) -> Option<String> {
+    let wrong = |path: &String| match std::fs::metadata(path) {
+        Ok(_) => None,
+        Err(error) => Some(format!("{path}: {error}")),
+    };
+    let bad: Vec<String> = paths.iter().filter_map(wrong).collect();
+    let (first, others) = bad.split_first()?;
+    Some(match others.len() {
+        0 => first.clone(),
+        more => format!("{first} (and {more} more)"),
+    })
 }
 
 /// Looks at `path` at the time `now`.
@@ -99,6 +153,17 @@ mod tests {
         assert!(look(&file, fresh, long_ago).is_ok(), "changed in the future");
         assert!(look(&file, Wanted { age: None, free: Some(0) }, now).is_ok());
         assert!(matches!(look(&file.join("x"), Wanted::default(), now), Err(Wrong::Stat(_))));
+    }
+
+    #[test]
+    fn every_path_of_a_list_must_answer() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| dir.path().join(name).display().to_string();
+        std::fs::create_dir(path("a")).expect("a directory");
+        assert_eq!(bad(&[]), None);
+        assert_eq!(bad(&[path("a")]), None);
+        let said = bad(&[path("a"), path("b"), path("c")]).expect("two do not");
+        assert!(said.starts_with(&path("b")) && said.ends_with("(and 1 more)"), "{said}");
     }
 
     #[test]

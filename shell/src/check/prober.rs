@@ -19,6 +19,7 @@
 mod datagram;
 mod end;
 mod names;
+mod ping;
 mod race;
 mod slab;
 mod talk;
@@ -31,6 +32,7 @@ use giveover_core::failure::Phase;
 use giveover_core::time::Instant;
 
 use self::datagram::Asking;
+use self::ping::Pinger;
 use self::race::{Attempt, Race};
 use self::slab::{Key, Slab};
 use super::dialogue::Dialogue;
@@ -54,6 +56,8 @@ pub struct Prober {
     resolver: Resolver,
     /// Probes that wait for a name.
     waiting: Vec<Key>,
+    /// The sockets that pings share, one for each version of the protocol.
+    pingers: [Option<Key>; 2],
     /// Where requests are written and answers are read; one will do, as one is used at a time.
     request: Vec<u8>,
     buffer: Vec<u8>,
@@ -71,6 +75,7 @@ pub struct Prober {
 enum Slot {
     Probe(Probe),
     Attempt(Attempt),
+    Pinger(Pinger),
 }
 
 /// A probe in flight.
@@ -129,6 +134,7 @@ impl Prober {
             handovers: Vec::new(),
             resolver,
             waiting: Vec::new(),
+            pingers: [None; 2],
             request: Vec::new(),
             buffer: Vec::new(),
             own_ports: own_ports(),
@@ -150,6 +156,7 @@ impl Prober {
         match &target.host {
             Host::Address(ip) => self.connect(turn, plan, key, SocketAddr::new(*ip, target.port)),
             Host::Name(name) => self.look_up(turn, plan, key, name),
+            Host::Socket(path) => self.connect_here(turn, plan, key, path),
         }
     }
 
@@ -170,6 +177,7 @@ impl Prober {
         match self.slots.get_mut(key) {
             Some(Slot::Probe(_)) => self.probe_ready(turn, key, ready),
             Some(Slot::Attempt(_)) => self.attempt_ready(turn, key, ready),
+            Some(Slot::Pinger(_)) => self.pings_ready(turn, key),
             None => {}
         }
     }
@@ -279,7 +287,7 @@ impl Prober {
     fn probe_mut(&mut self, key: Key) -> Option<&mut Probe> {
         match self.slots.get_mut(key)? {
             Slot::Probe(probe) => Some(probe),
-            Slot::Attempt(_) => None,
+            Slot::Attempt(_) | Slot::Pinger(_) => None,
         }
     }
 

@@ -12,7 +12,7 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt};
 use rustix::io::Errno;
 use rustix::net::sockopt::{set_socket_linger, set_tcp_quickack, socket_error};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, ipproto,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, ipproto,
 };
 
 use super::dialogue::First;
@@ -115,6 +115,22 @@ impl Socket {
         }
     }
 
+    /// Begins to connect to the socket at `path` in the file system.
+    ///
+    /// # Errors
+    /// The kernel's own; nothing is left open. EAGAIN says that too many wait there already.
+    pub(super) fn connect_to_file(path: &str) -> Result<(Self, Progress), Errno> {
+        let address = SocketAddrUnix::new(path)?;
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        let socket = Self { fd, watched: false };
+        match rustix::net::connect(&socket.fd, &address) {
+            Ok(()) => Ok((socket, Progress::Made)),
+            Err(Errno::INPROGRESS | Errno::INTR) => Ok((socket, Progress::Pending)),
+            Err(errno) => Err(errno),
+        }
+    }
+
     /// A datagram socket that speaks with `address` alone, and hears of every report that it
     /// cannot be reached.
     ///
@@ -153,6 +169,53 @@ impl Socket {
         }
         let own = SocketAddr::try_from(rustix::net::getsockname(&socket.fd)?);
         Ok((socket, own.ok().map(|own| own.port())))
+    }
+
+    /// A raw socket for echo requests to whom ever, and reports about them. `None`: it is not
+    /// permitted.
+    ///
+    /// # Errors
+    /// The kernel's own; nothing is left open.
+    pub(super) fn shared_echo(v6: bool) -> Result<Option<Self>, Errno> {
+        let (fd, is_raw) = match echo_socket(v6) {
+            Err(Errno::PERM) => return Ok(None),
+            other => other?,
+        };
+        if !is_raw {
+            return Ok(None);
+        }
+        let told = match v6 {
+            false => setsockopt(&fd, Ipv4RecvErr, &true),
+            true => setsockopt(&fd, Ipv6RecvErr, &true),
+        };
+        told.map_err(|errno| Errno::from_raw_os_error(errno as i32))?;
+        Ok(Some(Self { fd, watched: false }))
+    }
+
+    /// Sends to `address`, on a socket without ports.
+    ///
+    /// # Errors
+    /// The kernel's own.
+    pub(super) fn send_to(&self, bytes: &[u8], address: IpAddr) -> Result<usize, Errno> {
+        let to = SocketAddr::new(address, 0);
+        rustix::net::sendto(&self.fd, bytes, SendFlags::NOSIGNAL, &to)
+    }
+
+    /// Reads what there is, and from whom it is.
+    ///
+    /// # Errors
+    /// The kernel's own, EAGAIN if there is nothing.
+    pub(super) fn receive_from(&self, buffer: &mut [u8]) -> Result<(usize, Option<IpAddr>), Errno> {
+        let (_, length, from) = rustix::net::recvfrom(&self.fd, buffer, RecvFlags::empty())?;
+        let from = from.and_then(|from| SocketAddr::try_from(from).ok());
+        Ok((length, from.map(|from| from.ip())))
+    }
+
+    /// The loop need not hear of it.
+    pub(super) fn unwatch(&mut self, reactor: &Reactor) {
+        if std::mem::take(&mut self.watched) {
+            reactor.remove(&mut SourceFd(&self.fd.as_raw_fd()));
+        }
     }
 
     /// The next report that something sent did not arrive: what it means, and the beginning of

@@ -13,6 +13,7 @@ use crate::config::plan::{Host, Target};
 
 pub use hello::HelloDialogue;
 pub(crate) use hello::hello;
+pub(super) use session::code_of;
 pub use session::{Note, Session};
 pub use trust::Trusted;
 
@@ -22,5 +23,6 @@ pub(super) fn name_of(written: Option<&str>, target: &Target) -> Option<ServerNa
         (Some(name), _) => ServerName::try_from(name.to_owned()).ok(),
         (None, Host::Name(name)) => ServerName::try_from(String::from(&**name)).ok(),
         (None, Host::Address(address)) => Some(ServerName::IpAddress((*address).into())),
+        (None, Host::Socket(_)) => None,
     }
 }

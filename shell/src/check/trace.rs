@@ -107,6 +107,9 @@ impl Trace {
 /// What was said in a check of this kind, as people can read it.
 pub(super) fn said(kind: &Kind, bytes: &[u8]) -> String {
     match kind.spoken() {
+        Kind::Talk(talk) if talk.login().is_some() => {
+            format!("({} B, not shown because of the password)", bytes.len())
+        }
         Kind::Talk(talk) if talk.is_text() => lines(bytes),
         Kind::Talk(_) | Kind::Hello(_) => hex(bytes),
         _ => first_line(bytes),
@@ -159,7 +162,7 @@ pub(super) fn list(addresses: &[IpAddr]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::talk::Talk;
+    use crate::config::talk::{Login, Talk};
 
     #[test]
     fn steps_take_what_passed_since_the_one_before() {
@@ -179,8 +182,12 @@ mod tests {
         let telnet = Kind::Talk(Box::new(Talk::Telnet));
         assert_eq!(said(&telnet, &[0, 255, 16]), "00 ff 10");
         assert_eq!(said(&telnet, &[7; 20]), "07 ".repeat(BYTES) + "…");
-        let redis = Kind::Talk(Box::new(Talk::Redis { expect: vec![1] }));
+        let redis = Kind::Talk(Box::new(Talk::Redis { expect: vec![1], login: None }));
         assert_eq!(said(&redis, b"*1\r\n$4\r\nPING\r\n"), "*1 $4 PING");
+        let login = Some(Box::new(Login { user: "".into(), password_file: "/p".into() }));
+        let redis = Kind::Talk(Box::new(Talk::Redis { expect: vec![1], login }));
+        let hidden = said(&redis, b"*2\r\n$4\r\nAUTH\r\n$4\r\nhush\r\n");
+        assert_eq!(hidden, "(24 B, not shown because of the password)");
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    act, board, check, completions, debug, events, explain, giveover, help, history, hold, monitor,
-    notify, pool, preset, probe, reload, run, simulate, status, wait,
+    act, agent, board, check, completions, debug, events, explain, giveover, help, history, hold,
+    monitor, notify, pool, preset, probe, reload, replay, run, simulate, status, wait,
 };
 
 /// `giveover`
@@ -69,6 +69,7 @@ pub(super) enum Verb {
     Check(check::Check),
     Preset(preset::Preset),
     Simulate(simulate::Simulate),
+    Replay(replay::Replay),
     Probe(probe::Probe),
     Status(status::Status),
     Explain(explain::Explain),
@@ -89,6 +90,7 @@ pub(super) enum Verb {
     Giveover(giveover::Giveover),
     Monitor(monitor::Monitor),
     Notify(notify::Notify),
+    Agent(agent::Agent),
     Board(board::Board),
     Pool(pool::Pool),
     Reload(reload::Reload),

@@ -1,5 +1,7 @@
 //! `giveover board`
 
+mod test;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -29,7 +31,7 @@ enum Action {
         exit_code: bool,
     },
     /// Look at everything that can be seen without touching the line; exit 1 if not all is well
-    Test(Test),
+    Test(test::Test),
     /// Give it the key; one that has another takes it only with its jumper set at power-up
     Pair(Pair),
     /// This boot is good: resets before it may be forgotten
@@ -61,22 +63,6 @@ enum Action {
 }
 
 #[derive(Debug, Args)]
-struct Test {
-    /// Touch nothing; that is what it does anyway
-    #[arg(long)]
-    dry: bool,
-    /// Not in this version
-    #[arg(long, hide = true, conflicts_with = "dry")]
-    pulse: bool,
-    /// Not in this version
-    #[arg(long, hide = true, value_name = "FILE")]
-    record: Option<PathBuf>,
-    /// Reset this host, whose name must be given
-    #[arg(long, value_name = "NAME", conflicts_with = "dry")]
-    reset_this_host: Option<String>,
-}
-
-#[derive(Debug, Args)]
 struct Pair {
     /// Without a daemon, on this port
     #[arg(long, value_name = "PATH", requires = "key")]
@@ -102,7 +88,7 @@ pub(super) fn run(verb: Board, session: &mut Session<'_>) -> Result<Exit, Stop> 
     };
     match verb.action {
         Action::Status { exit_code } => status(exit_code, session),
-        Action::Test(verb) => test(&verb, session),
+        Action::Test(verb) => test::run(&verb, session),
         Action::Pair(Pair { port: Some(port), key: Some(key) }) => {
             pair_directly(&port, &key, session)
         }
@@ -127,35 +113,6 @@ fn status(exit_code: bool, session: &mut Session<'_>) -> Result<Exit, Stop> {
     let text = if session.json { json::line(&doc) } else { screens::screen(&doc, session.paint) };
     session.print(&text)?;
     Ok(if exit_code && !doc.armed { Exit::NO } else { Exit::DONE })
-}
-
-fn test(verb: &Test, session: &mut Session<'_>) -> Result<Exit, Stop> {
-    for (asked, name) in [(verb.pulse, "--pulse"), (verb.record.is_some(), "--record")] {
-        if asked {
-            return Err(Stop::usage(format!("board test {name}: not in this version")));
-        }
-    }
-    if let Some(name) = &verb.reset_this_host {
-        let node = session.status()?.host.node;
-        if *name != node {
-            return Err(Stop::usage(format!("this host is {node}, not {name}: nothing was done")));
-        }
-        let action = Some("reset".into());
-        return session.command(&Command { verb: "board".into(), action, ..Command::default() });
-    }
-    let doc = board(session)?;
-    let rows = screens::test(&doc);
-    let well = rows.iter().all(|(_, well, _)| *well);
-    let text = if session.json {
-        let rows = rows.iter().map(
-            |(name, well, found)| serde_json::json!({ "name": name, "ok": well, "found": found }),
-        );
-        json::line(&serde_json::json!({ "ok": well, "tests": rows.collect::<Vec<_>>() }))
-    } else {
-        screens::test_screen(&doc, session.paint)
-    };
-    session.print(&text)?;
-    Ok(if well { Exit::DONE } else { Exit::NO })
 }
 
 fn log(session: &mut Session<'_>) -> Result<Exit, Stop> {

@@ -53,6 +53,13 @@ impl Console {
         Self { out, err, terminal: false, error_terminal: false, surroundings }
     }
 
+    /// How wide the terminal is, in columns.
+    #[must_use]
+    pub fn width(&self) -> Option<usize> {
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|_| self.terminal)?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    }
+
     /// Writes to standard output, and hands it on at once: others wait for what we say.
     ///
     /// # Errors
@@ -60,6 +67,13 @@ impl Console {
     pub fn print(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
+    }
+
+    /// Shows how far something has come, over what was shown before; a terminal is asked for first.
+    pub fn show_progress(&mut self, text: &str, last: bool) {
+        let end = if last { "\r\x1b[K" } else { "" };
+        let whole = write!(self.err, "\r{text}{end}");
+        let _ = whole.and_then(|()| self.err.flush());
     }
 
     /// Tells the person; if that fails there is nobody to tell.

@@ -18,6 +18,7 @@ over when the budget is spent. It remembers why, and can be asked.
   check [FILE]                 everything that is wrong with a configuration, and what it leads to
   preset [NAME]                what a preset stands for
   simulate FILE…               run scenarios in virtual time
+  replay JOURNAL [--with FILE] what was recorded once more, also under another policy
   probe TARGET                 probe once: a URL, KIND ADDRESS, or SERVICE[/CHECK]
 
   status [SERVICE…]            how services are; --watch keeps showing it
@@ -34,6 +35,7 @@ over when the budget is spent. It remembers why, and can be asked.
   monitor stop|start SERVICE…  end or begin monitoring while it runs on
   notify SERVICE WHAT          report that it died, failed or is well
   reload [--dry-run]           read the configuration again
+  agent TO --name NAME         send heartbeats, load and work units to a monitor
   board status|test|pair|…     the board that resets this host
   pool list|drain|enable|…     members behind a balancer
 

@@ -5,9 +5,10 @@ use clap::Args;
 use super::events::print_all;
 use super::exit::{Exit, Stop};
 use super::session::{self, Session};
-use super::{duration, place};
+use super::{duration, picture, place};
 use crate::report::events::Reel;
 use crate::report::model::EventDoc;
+use crate::sim::told;
 
 /// Say what happened to a service
 #[derive(Debug, Args)]
@@ -38,5 +39,8 @@ pub(super) fn run(verb: &History, session: &mut Session<'_>) -> Result<Exit, Sto
         session.print("nothing is recorded of that time\n")?;
     }
     print_all(&events, &mut Reel::of_one(), session)?;
+    if let Some(timeline) = told::of_events(&verb.service, &events) {
+        picture::small(&timeline, session)?;
+    }
     Ok(Exit::DONE)
 }

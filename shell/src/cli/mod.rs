@@ -5,6 +5,7 @@
 //! [`crate::report`]; what a daemon knows is asked through [`control`].
 
 mod act;
+mod agent;
 mod args;
 mod board;
 mod check;
@@ -25,11 +26,13 @@ mod json;
 mod monitor;
 mod notify;
 mod other;
+mod picture;
 pub mod place;
 mod pool;
 mod preset;
 mod probe;
 mod reload;
+mod replay;
 mod run;
 mod session;
 mod simulate;
@@ -42,7 +45,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
@@ -53,7 +56,7 @@ use console::Console;
 use exit::{Exit, Stop};
 use session::Session;
 
-use crate::check::path;
+use crate::check::{log, oracle, path, presence};
 use crate::config::look;
 use crate::daemon;
 use crate::service::exec;
@@ -70,14 +73,33 @@ pub fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|verb| verb == exec::VERB) {
         return exec::main(arguments.into_iter().skip(2));
     }
-    if arguments.get(1).is_some_and(|verb| verb == look::VERB) {
-        return path::main(arguments.into_iter().skip(2));
+    if let Some(look) = arguments.get(1).and_then(|verb| look_of(verb)) {
+        return look(&mut arguments.into_iter().skip(2));
+    }
+    if arguments.get(1).is_some_and(|verb| verb == look::LISTENER_VERB) {
+        return oracle::ask_listener(arguments.into_iter().skip(2));
+    }
+    if arguments.get(1).is_some_and(|verb| verb == oracle::RUN_AS) {
+        return oracle::run_as(arguments.into_iter().skip(2));
     }
     // `run` that has read its configuration: nothing of ours is wanted for that any more.
     if let Some(descriptor) = daemon::prepare::is_prepared(&arguments) {
         return daemon::prepare::resume(descriptor).into();
     }
     run_with(&arguments, &mut Console::of_process()).into()
+}
+
+/// What looks at something of this host, under the verb that we run ourselves by.
+type Look = fn(&mut dyn Iterator<Item = OsString>) -> ExitCode;
+
+fn look_of(verb: &OsStr) -> Option<Look> {
+    Some(match verb.to_str()? {
+        look::VERB => |words| path::main(words),
+        look::LIST_VERB => |words| path::main_of_list(words),
+        look::PROCESS_VERB => |words| presence::main(words),
+        look::LOG_VERB => |words| log::main(words),
+        _ => return None,
+    })
 }
 
 /// Runs the verb that `arguments` name; the first is our own name.
@@ -109,6 +131,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
         Verb::Check(verb) => check::run(verb, session),
         Verb::Preset(verb) => preset::run(&verb, session),
         Verb::Simulate(verb) => simulate::run(&verb, session),
+        Verb::Replay(verb) => replay::run(&verb, session),
         Verb::Probe(verb) => probe::run(&verb, session),
         Verb::Status(verb) => status::run(&verb, session),
         Verb::Explain(verb) => explain::run(&verb, session),
@@ -124,6 +147,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
         Verb::Giveover(verb) => giveover::run(verb, session),
         Verb::Monitor(verb) => monitor::run(verb, session),
         Verb::Notify(verb) => notify::run(&verb, session),
+        Verb::Agent(verb) => agent::run(&verb, session),
         Verb::Board(verb) => board::run(verb, session),
         Verb::Pool(verb) => pool::run(verb, session),
         Verb::Reload(verb) => reload::run(&verb, session),

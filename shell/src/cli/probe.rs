@@ -19,9 +19,10 @@ const SERVICE_LIMIT: Duration = Duration::from_secs(120);
 #[derive(Debug, Args)]
 #[command(
     after_help = "`probe http://127.0.0.1/`, `probe tcp 127.0.0.1:80`, `probe web` or `probe \
-                  web/page`. The daemon runs a service's checks, counting nothing. Exits 0 healthy, \
-                  1 partial, 2 complete failure, 3 cannot measure and every error of its own: the \
-                  codes of monitoring plugins."
+                  web/page`; `probe log:///var/log/app.log --set 'pattern = \"PANIC\"'`. The \
+                  daemon runs a service's checks, counting nothing. Exits 0 healthy, 1 partial, 2 \
+                  complete failure, 3 cannot measure and every error of its own: the codes of \
+                  monitoring plugins."
 )]
 pub(super) struct Probe {
     /// A URL, a kind, or SERVICE[/CHECK]
@@ -30,6 +31,9 @@ pub(super) struct Probe {
     /// The address to ask, after a kind
     #[arg(value_name = "ADDRESS")]
     address: Option<String>,
+    /// A key of the check and its value, as in a configuration; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
     /// How long it may take [3s]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     timeout: Option<u64>,
@@ -45,6 +49,8 @@ pub struct ProbeRequest {
     pub url: String,
     /// Its total deadline.
     pub timeout_ms: u64,
+    /// Keys of the check with their values, as in a configuration.
+    pub set: Vec<String>,
 }
 
 pub(super) fn run(verb: &Probe, session: &mut Session<'_>) -> Result<Exit, Stop> {
@@ -55,11 +61,11 @@ pub(super) fn run(verb: &Probe, session: &mut Session<'_>) -> Result<Exit, Stop>
         }
         Some(address) => {
             let url = format!("{}://{address}", verb.target);
-            of_url(&ProbeRequest { url, timeout_ms }, verb, session)
+            of_url(&ProbeRequest { url, timeout_ms, set: verb.set.clone() }, verb, session)
         }
         None if verb.target.contains("://") => {
             let url = verb.target.clone();
-            of_url(&ProbeRequest { url, timeout_ms }, verb, session)
+            of_url(&ProbeRequest { url, timeout_ms, set: verb.set.clone() }, verb, session)
         }
         None => of_service(verb, session),
     }
@@ -87,6 +93,9 @@ fn of_service(verb: &Probe, session: &mut Session<'_>) -> Result<Exit, Stop> {
         _ => (verb.target.as_str(), None),
     };
     place::service(service)?;
+    if !verb.set.is_empty() {
+        return Err(Stop::usage("--set: the checks of a service are as configured"));
+    }
     if verb.timeout.is_some() {
         return Err(Stop::usage("--timeout: the checks of a service have their own"));
     }

@@ -34,7 +34,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Show what it does on a service of its own, in about 20 seconds; needs nothing
-    #[arg(long, conflicts_with_all = ["file", "observe", "leave", "journal", "state"])]
+    #[arg(long, conflicts_with_all = ["file", "observe", "leave", "state"])]
     demo: bool,
     /// Write debugging: low, or with =high every step
     #[arg(

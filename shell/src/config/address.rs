@@ -45,6 +45,12 @@ impl Addresses {
         Self { hosts, ports: None, place }
     }
 
+    /// The hosts, if no port is written for any of them.
+    pub(super) fn without_ports(&self) -> Option<Vec<Host>> {
+        let bare = self.ports.is_none() && self.hosts.iter().all(|host| host.port.is_none());
+        bare.then(|| self.hosts.iter().map(|address| address.host.clone()).collect())
+    }
+
     /// What a check of `kind` asks, every host with every port; `None` if a port is missing.
     /// A host without a port that the list of ports does not give one has `otherwise`.
     pub(super) fn targets(&self, kind: &str, otherwise: Option<u16>) -> Option<Vec<Target>> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use giveover_core::board::{Second, Settings, SettingsError};
 use giveover_core::time::Span;
 
-use super::plan::BoardPlan;
+use super::plan::{BoardKind, BoardPlan};
 use super::quantity::written;
 use super::reader::{Reader, header};
 use super::report::Findings;
@@ -13,28 +13,73 @@ use super::schema;
 use super::source::Place;
 use super::tree::{Entry, Node, Table};
 use super::values;
-use super::words;
 
 /// The longest wait before a boot is confirmed.
 const MOST_CONFIRM: Span = Span::from_secs(3600);
+const USUAL_CONFIRM: Span = Span::from_secs(300);
+
+/// What a USB stick of one byte a command counts in, and the least and most of it.
+const STICK_UNIT: Span = Span::from_secs(10);
+const STICK: (Span, Span) = (STICK_UNIT, Span::from_secs(1270));
+
+/// Keys that only a board with our firmware knows.
+const OURS: [&str; 7] =
+    ["key", "link_timeout", "pulse", "confirm_after", "policy", "giveover", "shadow"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Giveover,
+    Linux,
+    Stick,
+}
+
+impl Kind {
+    const WORDS: [&str; 3] = ["giveover", "linux", "stick"];
+    const ALL: [Self; 3] = [Self::Giveover, Self::Linux, Self::Stick];
+}
 
 /// Reads `[board]`; `None` where there is none, or where it is wrong and that has been said.
 pub(super) fn board(entry: Option<&Entry>, out: &mut Findings) -> Option<Box<BoardPlan>> {
     let entry = entry?;
     let table = values::table("board", &entry.node, out)?;
     let reader = Reader::new(table, header(entry), "board".to_owned(), &[schema::BOARD], out);
-    let known = kind(&reader, out);
+    // The rest of one whose kind nobody knows is judged as that of the usual one.
+    let kind = kind(&reader, out);
+    let plan = match kind.unwrap_or(Kind::Giveover) {
+        Kind::Giveover => ours(&reader, out),
+        Kind::Linux => linux(&reader, out),
+        Kind::Stick => stick(&reader, out),
+    };
+    kind.and(plan).map(Box::new)
+}
+
+/// A board with our firmware.
+fn ours(reader: &Reader<'_>, out: &mut Findings) -> Option<BoardPlan> {
+    foreign(reader, &["pretimeout"], "giveover", out);
     if let Some(shadow) = reader.entry("shadow") {
         if reader.read("shadow", values::boolean, out) == Some(true) {
             let finding = out.error(shadow.node.place, "shadow: is not in this version");
             finding.label("take it out: the board trusts the host's own monitors");
         }
     }
-    let port = needed(&reader, "port", values::path, "\"/dev/giveover-board\"", out);
-    let key = needed(&reader, "key", key_file, "\"/etc/giveover/keys/board.key\"", out);
+    let port = needed(reader, "port", values::path, "\"/dev/giveover-board\"", out);
+    let key = needed(reader, "key", values::secret_file, "\"/etc/giveover/keys/board.key\"", out);
+    let settings = settings(reader, out);
+    let confirm = (Span::from_secs(1), MOST_CONFIRM);
+    let confirm_after = reader.read("confirm_after", within(confirm), out);
+    Some(BoardPlan {
+        kind: BoardKind::Giveover { key: PathBuf::from(key?) },
+        port: PathBuf::from(port?),
+        settings,
+        confirm_after: confirm_after.unwrap_or(USUAL_CONFIRM),
+        required: required(reader, out),
+    })
+}
+
+/// What the board is told, from a table that has these keys.
+pub(super) fn settings(reader: &Reader<'_>, out: &mut Findings) -> Settings {
     let default = Settings::DEFAULT;
     let timeout = (Settings::LEAST_TIMEOUT, Settings::MOST_TIMEOUT);
-    let grace = (Settings::LEAST_GRACE, Settings::MOST_GRACE);
     let pulse = (Settings::LEAST_PULSE, Settings::MOST_PULSE);
     let timeout = reader.read("timeout", within(timeout), out).unwrap_or(default.timeout);
     // A time-out that is longer than the usual wait for a lost port takes that along.
@@ -42,51 +87,96 @@ pub(super) fn board(entry: Option<&Entry>, out: &mut Findings) -> Option<Box<Boa
     let link = (timeout, Settings::MOST_GRACE);
     let settings = Settings {
         timeout,
-        boot_grace: reader.read("boot_grace", within(grace), out).unwrap_or(default.boot_grace),
         link_timeout: reader.read("link_timeout", within(link), out).unwrap_or(link_default),
         pulse: reader.read("pulse", within(pulse), out).unwrap_or(default.pulse),
         second: reader.read("giveover", second, out).unwrap_or(default.second),
-        nowayout: reader.read("nowayout", values::boolean, out).unwrap_or(default.nowayout),
         ..policy(reader.entry("policy"), out)
     };
-    judge(&reader, &settings, out);
-    let confirm = (Span::from_secs(1), MOST_CONFIRM);
-    let confirm_after = reader.read("confirm_after", within(confirm), out);
-    let required = reader.read("required", values::boolean, out).unwrap_or(false);
-    known.then_some(())?;
-    Some(Box::new(BoardPlan {
-        port: PathBuf::from(port?),
-        key: PathBuf::from(key?),
-        settings,
-        confirm_after: confirm_after.unwrap_or(Span::from_secs(300)),
-        required,
-    }))
+    let settings = common(reader, settings, out);
+    judge(reader, &settings, out);
+    settings
 }
 
-/// Whether it is of a kind that this version knows.
-fn kind(reader: &Reader<'_>, out: &mut Findings) -> bool {
-    let Some(entry) = reader.entry("kind") else { return true };
-    let Some(word) = values::text("kind", &entry.node, out) else { return false };
-    let remedy = match word {
-        "giveover" => return true,
-        "linux" => Some("systemd's RuntimeWatchdogSec= feeds /dev/watchdog"),
-        "stick" => Some("only a board with our firmware, kind = \"giveover\""),
-        _ => None,
-    };
-    let place = entry.node.place;
-    match remedy {
-        Some(remedy) => {
-            let message = format!("kind: \"{word}\" is not in this version");
-            out.error(place, message).label(remedy);
-        }
-        None => {
-            let finding = out.error(place, "kind: must be \"giveover\"");
-            if let Some(near) = words::nearest(word, ["giveover"]) {
-                finding.label(format!("did you mean `{near}`?"));
-            }
+/// A watchdog of the kernel's.
+fn linux(reader: &Reader<'_>, out: &mut Findings) -> Option<BoardPlan> {
+    foreign(reader, &OURS, "linux", out);
+    let port = reader.read("port", values::path, out);
+    let range = (Settings::LEAST_TIMEOUT, Settings::MOST_TIMEOUT);
+    let second = Span::from_secs(1);
+    let timeout = reader.read("timeout", counted(range, second), out);
+    let timeout = timeout.unwrap_or(Settings::DEFAULT.timeout);
+    let last = timeout.as_millis().saturating_sub(second.as_millis());
+    let before = (second, Span::from_millis(last).max(second));
+    let pretimeout = reader.read("pretimeout", counted(before, second), out);
+    Some(BoardPlan {
+        kind: BoardKind::Linux { pretimeout },
+        port: PathBuf::from(port.unwrap_or("/dev/watchdog")),
+        settings: simple(reader, timeout, out),
+        confirm_after: USUAL_CONFIRM,
+        required: required(reader, out),
+    })
+}
+
+/// A USB stick of one byte a command.
+fn stick(reader: &Reader<'_>, out: &mut Findings) -> Option<BoardPlan> {
+    foreign(reader, &OURS, "stick", out);
+    foreign(reader, &["pretimeout"], "stick", out);
+    let port = needed(reader, "port", values::path, "\"/dev/serial/by-id/…\"", out);
+    let timeout = reader.read("timeout", counted(STICK, STICK_UNIT), out);
+    let timeout = timeout.unwrap_or(Settings::DEFAULT.timeout);
+    Some(BoardPlan {
+        kind: BoardKind::Stick,
+        port: PathBuf::from(port?),
+        settings: simple(reader, timeout, out),
+        confirm_after: USUAL_CONFIRM,
+        required: required(reader, out),
+    })
+}
+
+/// The settings of hardware that knows no more than a time-out.
+fn simple(reader: &Reader<'_>, timeout: Span, out: &mut Findings) -> Settings {
+    let settings = Settings { timeout, retry_count: 0, second: Second::None, ..Settings::DEFAULT };
+    common(reader, settings, out)
+}
+
+/// What every kind has.
+fn common(reader: &Reader<'_>, settings: Settings, out: &mut Findings) -> Settings {
+    let grace = (Settings::LEAST_GRACE, Settings::MOST_GRACE);
+    let boot_grace = reader.read("boot_grace", within(grace), out);
+    let nowayout = reader.read("nowayout", values::boolean, out);
+    Settings {
+        boot_grace: boot_grace.unwrap_or(settings.boot_grace),
+        nowayout: nowayout.unwrap_or(settings.nowayout),
+        ..settings
+    }
+}
+
+fn required(reader: &Reader<'_>, out: &mut Findings) -> bool {
+    reader.read("required", values::boolean, out).unwrap_or(false)
+}
+
+/// Keys that mean nothing to hardware of this kind.
+fn foreign(reader: &Reader<'_>, keys: &[&str], kind: &str, out: &mut Findings) {
+    for key in keys {
+        if let Some(entry) = reader.entry(key) {
+            let message = format!("{key}: means nothing with kind = \"{kind}\"");
+            let why = match *key {
+                "pretimeout" => "only the kernel warns itself, kind = \"linux\"",
+                "policy" | "giveover" => "it has no budget: the host's own, 3 resets in 1h, holds",
+                _ => "only a board with our firmware knows it",
+            };
+            out.error(entry.place, message).label(why);
         }
     }
-    false
+}
+
+/// What kind it is; `None` where nobody knows, which has been said.
+fn kind(reader: &Reader<'_>, out: &mut Findings) -> Option<Kind> {
+    if !reader.has("kind") {
+        return Some(Kind::Giveover);
+    }
+    let place = reader.read("kind", values::one_of(&Kind::WORDS), out)?;
+    Kind::ALL.get(place).copied()
 }
 
 fn needed<'t>(
@@ -104,17 +194,6 @@ fn needed<'t>(
     reader.read(key, take, out)
 }
 
-/// A path, or a bare name under `$CREDENTIALS_DIRECTORY`.
-fn key_file<'t>(key: &str, node: &'t Node, out: &mut Findings) -> Option<&'t str> {
-    let name = values::word(key, node, out)?;
-    if name.starts_with('/') || words::is_name(name) && !name.starts_with('.') {
-        return Some(name);
-    }
-    let message = format!("{key}: must be an absolute path, or the bare name of a credential");
-    out.error(node.place, message);
-    None
-}
-
 fn within((least, most): (Span, Span)) -> impl Fn(&str, &Node, &mut Findings) -> Option<Span> {
     move |key, node, out| {
         let span = values::span(key, node, out)?;
@@ -122,6 +201,19 @@ fn within((least, most): (Span, Span)) -> impl Fn(&str, &Node, &mut Findings) ->
             return Some(span);
         }
         let message = format!("{key}: must be {} to {}", written(least), written(most));
+        out.error(node.place, message);
+        None
+    }
+}
+
+/// The same, in whole units.
+fn counted(range: (Span, Span), unit: Span) -> impl Fn(&str, &Node, &mut Findings) -> Option<Span> {
+    move |key, node, out| {
+        let span = within(range)(key, node, out)?;
+        if span.as_millis() % unit.as_millis() == 0 {
+            return Some(span);
+        }
+        let message = format!("{key}: is counted in whole units of {}", written(unit));
         out.error(node.place, message);
         None
     }

@@ -1,14 +1,20 @@
 //! `check.NAME`: from a target or a table to what is probed.
 
 use giveover_core::time::Span;
+use giveover_core::weight::Weight;
 
 use super::address::{self, Addresses};
+use super::agent::{self, Transport};
+use super::database::{self, Rows};
+use super::instance::{Form, Instance};
 use super::kind;
-use super::plan::{CheckPlan, Host, Kind, Question, Target};
+use super::plan::{CheckPlan, Host, Kind, Question, Target, Targets};
 use super::quantity::written;
 use super::reader::Reader;
+use super::remote;
 use super::report::Findings;
 use super::schema::{self, Key};
+use super::talk;
 use super::target::{self, Target as Url};
 use super::tls;
 use super::tree::{Entry, Node, Table, Value};
@@ -28,6 +34,8 @@ pub(super) struct Around<'a> {
     pub(super) interval: Span,
     /// Whether there is a process to watch.
     pub(super) has_process: bool,
+    /// The service's table of errors.
+    pub(super) rows: &'a Rows,
 }
 
 /// Most checks of a service: a cause holds a check's number in a byte, one value means none.
@@ -71,6 +79,30 @@ pub(super) fn read(entry: &Entry, around: &Around<'_>, out: &mut Findings) -> Op
     }
 }
 
+/// The checks that `check`, read from `entry`, brings with it: one for each of its `uris`.
+pub(super) fn read_uris(entry: &Entry, check: &CheckPlan, out: &mut Findings) -> Vec<CheckPlan> {
+    let (Value::Table(table), Kind::Http(head)) = (&entry.node.value, &check.kind) else {
+        return Vec::new();
+    };
+    let Some(uris) = table.get("uris").filter(|_| head.by_document) else { return Vec::new() };
+    let named = |key: &str| match table.get("weights").map(|entry| &entry.node.value) {
+        Some(Value::Table(weights)) => weights.get(key).is_some(),
+        _ => false,
+    };
+    let mut weights = check.weights;
+    if table.get("weight").is_none() && !named("answer") {
+        weights.answer = Weight::COMPLETE; // 500 says that it does not work
+    }
+    let plans = kind::uris(head, &uris.node, out).unwrap_or_default();
+    let checks = plans.into_iter().enumerate().map(|(place, plan)| {
+        let name = format!("{}-{}", check.name, place + 1).into();
+        let kind = Kind::Http(Box::new(plan));
+        let question = Question { name, kind, weights, ..(*check.question).clone() };
+        CheckPlan { targets: check.targets.clone(), question: question.into() }
+    });
+    checks.collect()
+}
+
 /// A check that is only a target.
 pub(super) fn of_text(
     name: &str,
@@ -104,7 +136,9 @@ fn of_table(
     };
     let own: &[Key] = schema::of_kind(asked.kind);
     let [a, b, c] = tls::of_kind(asked.kind);
-    let reader = Reader::new(table, entry.place, path, &[schema::CHECK, own, a, b, c], out);
+    let monitor = if asked.kind == "postgres" { database::OF_POSTGRES } else { &[] };
+    let lists = [schema::CHECK, own, a, b, c, monitor];
+    let reader = Reader::new(table, entry.place, path, &lists, out);
     build(&entry.key, &format!("check.{}", entry.key), &asked, &reader, around, out)
 }
 
@@ -147,27 +181,68 @@ fn build(
     for key in ["address", "timeout", "weight", "weights", "every", "observe"] {
         refuse_meaningless(asked.kind, key, reader, out);
     }
-    if asked.kind == "process" && !around.has_process {
+    if asked.kind == "process" && !around.has_process && !reader.has("name") {
         let message = format!("{what}: there is no process to watch");
         out.error(reader.header, message).label("the service needs `unit` or `start`").of_absence();
     }
     let targets = targets(what, asked, reader, around, out);
-    let kind = kind::read(what, asked.kind, asked.url.as_ref(), targets.as_deref(), reader, out);
+    let (url, whom) = (asked.url.as_ref(), targets.as_deref());
+    let kind = kind::read(what, asked.kind, url, whom, around, reader, out);
     let weights = kind::weights(asked.kind, reader, out);
     let (timeout, every, observe) = common(reader, around, out);
-    let question = Question { name: name.into(), kind: kind?, timeout, weights, every, observe };
-    Some(CheckPlan { targets: targets?.into(), question: question.into() })
+    let (kind, targets): (_, Targets) = (kind?, targets?.into());
+    let form = match asked.kind {
+        "iplanet" => Some(Form::Magnus),
+        "directory" => Some(Form::Slapd),
+        _ => None,
+    };
+    let instance = form.map(|form| {
+        let file = reader.read("config_file", values::path, out).map(Into::into);
+        let hosts = hosts_without_ports(asked, reader, around, out);
+        let late = weights.late;
+        let (plain, targets) = (kind.clone(), targets.clone());
+        Box::new(Instance { form, file, hosts, plain, targets, late })
+    });
+    let name = name.into();
+    let question = Question { name, kind, timeout, weights, every, observe, instance };
+    Some(CheckPlan { targets, question: question.into() })
+}
+
+/// The hosts, where no port is written for any of them.
+fn hosts_without_ports(
+    asked: &Asked<'_>,
+    reader: &Reader<'_>,
+    around: &Around<'_>,
+    out: &mut Findings,
+) -> Option<Vec<Host>> {
+    let own = match (reader.entry("address"), &asked.url) {
+        (Some(entry), _) => Some(address::many("address", &entry.node, out)?),
+        (None, Some(url)) => url.address.clone().map(|named| vec![named]),
+        (None, None) => None,
+    };
+    match own {
+        Some(hosts) => Addresses::of(hosts, reader.header).without_ports(),
+        None => around.addresses?.without_ports(),
+    }
 }
 
 /// Keys of every check that one kind has no use for.
 fn refuse_meaningless(kind: &str, key: &str, reader: &Reader<'_>, out: &mut Findings) {
+    let own_process = kind == "process" && !reader.has("name");
     let why = match (kind, key) {
+        ("agent", "timeout") => "what is waited for is `interval` and `count`",
+        ("log", "address") => "a log is of this host",
+        ("systemd", "address") => "a unit is of this host",
+        ("systemd", "timeout") => "systemd has ten seconds to answer, and no answer counts nothing",
         ("command", "address") => "a command knows itself whom it asks",
         ("path", "address") => "a path is of this host",
+        ("oracle" | "listener", "address") => "Oracle's own programs know whom they ask",
         ("process", "address") => "a process has no address",
-        ("process", "timeout" | "every") => "its end is heard at once",
-        ("process", "weight" | "weights") => "its end is a complete failure",
-        ("process", "observe") => "its end counts by itself; leave the check out instead",
+        ("process", "timeout" | "every") if own_process => "its end is heard at once",
+        ("process", "weight" | "weights") if own_process => "its end is a complete failure",
+        ("process", "observe") if own_process => {
+            "its end counts by itself; leave the check out instead"
+        }
         _ => return,
     };
     if let Some(entry) = reader.entry(key) {
@@ -185,11 +260,25 @@ fn targets(
     out: &mut Findings,
 ) -> Option<Vec<Target>> {
     let kind = asked.kind;
-    if matches!(kind, "command" | "path" | "process") {
+    let is_local =
+        matches!(kind, "command" | "log" | "path" | "process" | "systemd" | "oracle" | "listener");
+    if is_local || asked.url.as_ref().is_some_and(|url| url.socket.is_some()) {
         return Some(Vec::new());
     }
+    if kind == "agent" && agent::is_unix(reader) {
+        return Some(Vec::new());
+    }
+    if kind == "remote" && reader.has("socket") {
+        if asked.url.as_ref().is_some_and(|url| url.address.is_some()) || reader.has("address") {
+            let message = "socket: an address says already whom to ask";
+            out.error(reader.place("socket"), message).label("leave one of them out");
+            return None;
+        }
+        return remote::socket(reader, out);
+    }
     let named = asked.url.as_ref().and_then(|url| url.address.clone());
-    let port = named.as_ref().and_then(|named| named.port).or(target::usual_port(kind));
+    let usual = if kind == "rpc" { talk::usual_rpc_port(reader) } else { target::usual_port(kind) };
+    let port = named.as_ref().and_then(|named| named.port).or(usual);
     let own = match reader.entry("address") {
         Some(entry) => {
             let hosts = address::many("address", &entry.node, out)?;
@@ -262,6 +351,7 @@ pub(super) fn host_field(targets: &[Target], usual_port: u16) -> String {
         Host::Address(std::net::IpAddr::V6(address)) => format!("[{address}]"),
         Host::Address(address) => address.to_string(),
         Host::Name(name) => name.to_string(),
+        Host::Socket(_) => return "localhost".to_owned(),
     };
     if first.port == usual_port { host } else { format!("{host}:{}", first.port) }
 }
@@ -270,6 +360,17 @@ impl CheckPlan {
     /// Whether this kind of check asks addresses. One that does and has none cannot measure.
     #[must_use]
     pub fn asks_addresses(&self) -> bool {
-        !matches!(self.kind, Kind::Command(_) | Kind::Process)
+        match &self.kind {
+            Kind::Command(_) | Kind::Process | Kind::State(_) => false,
+            Kind::Agent(plan) => !matches!(plan.transport, Transport::Unix(_)),
+            Kind::Database(plan) => plan.asks_address(),
+            Kind::Tcp { .. }
+            | Kind::Http(_)
+            | Kind::Xfnts { .. }
+            | Kind::Talk(_)
+            | Kind::Tls(_)
+            | Kind::Hello(_)
+            | Kind::Remote(_) => true,
+        }
     }
 }

@@ -131,6 +131,8 @@ fn host(old: &Plan, new: &Plan) -> Vec<String> {
     list.note("giveover.command", old.giveover.command != new.giveover.command);
     list.spell("giveover.timeout", &written(old.giveover.timeout), &written(new.giveover.timeout));
     list.note("control.command", old.control != new.control);
+    list.note("watch.listen", old.watch != new.watch);
+    list.note("notify", old.notify != new.notify);
     match (&old.board, &new.board) {
         (None, Some(_)) => list.0.push("+board".to_owned()),
         (Some(_), None) => list.0.push("-board".to_owned()),
@@ -169,6 +171,7 @@ fn changes(old: &ServicePlan, new: &ServicePlan, before: &Plan, after: &Plan) ->
     limits(&mut list, old.policy.limits(), new.policy.limits());
     list.spell("giveover", goes_to(old.giveover), goes_to(new.giveover));
     list.spell("network", &old.network, &new.network);
+    list.spell("budget_spent", &old.stops_when_spent, &new.stops_when_spent);
     list.0
 }
 

@@ -13,6 +13,7 @@ use giveover_core::time::Span;
 use nix::unistd::{Group, User};
 
 use super::Loaded;
+use super::database::{Speaks, of_home};
 use super::files::plain;
 use super::plan::{
     BoardPlan, Host, Instead, Kind, ProcessPlan, Run, ServicePlan, StopMethod, Target,
@@ -66,12 +67,47 @@ pub fn look_at_pings(loaded: &Loaded, may: impl Fn(bool) -> bool) -> Report {
             let ping = matches!(&check.kind, Kind::Talk(talk) if matches!(**talk, Talk::Ping));
             let refused = |target: &Target| match target.host {
                 Host::Address(address) => !may(address.is_ipv6()),
-                Host::Name(_) => !may(false),
+                Host::Name(_) | Host::Socket(_) => !may(false),
             };
             if ping && check.targets.iter().any(refused) {
                 let message = format!("check.{}: cannot measure: no right to ping", check.name);
                 let label = "it needs CAP_NET_RAW, or a group in net.ipv4.ping_group_range";
                 out.error(*place, message).label(label);
+            }
+        }
+    }
+    let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
+    errors.with(&warnings)
+}
+
+/// Reports passwords that cannot be had as the user who asks. `why_not` says what is wrong with the
+/// file of that name.
+pub fn look_at_secrets(loaded: &Loaded, why_not: impl Fn(&str) -> Option<&'static str>) -> Report {
+    let mut out = Findings::default();
+    for (service, places) in loaded.plan.services.iter().zip(&loaded.places) {
+        for (check, place) in service.checks.iter().zip(&places.checks) {
+            if let Some(why) = check.password_file().and_then(&why_not) {
+                let message = format!("check.{}: cannot measure: {why}", check.name);
+                out.error(*place, message).label("one line, readable by the daemon's user alone");
+            }
+        }
+    }
+    let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
+    errors.with(&warnings)
+}
+
+/// The same for the keys of agents: `wrong` says what is wrong with one on this machine.
+pub fn look_at_keys(loaded: &Loaded, wrong: impl Fn(&Path) -> Option<String>) -> Report {
+    let mut out = Findings::default();
+    for (service, places) in loaded.plan.services.iter().zip(&loaded.places) {
+        for (check, place) in service.checks.iter().zip(&places.checks) {
+            let key = match &check.kind {
+                Kind::Agent(plan) => plan.key.as_deref(),
+                _ => None,
+            };
+            if let Some(why) = key.and_then(&wrong) {
+                let message = format!("check.{}: cannot measure: key {why}", check.name);
+                out.error(*place, message).label("64 hexadecimal digits, chmod 0400");
             }
         }
     }
@@ -154,6 +190,12 @@ fn look_at(
                 program(&key, &command.argv, None, *place, out);
             }
             Kind::Xfnts { fsinfo } => program(&key, &[fsinfo.to_string()], None, *place, out),
+            Kind::Database(plan) => {
+                if let Speaks::Oracle(login) = &plan.speaks {
+                    let home = login.runs.home.as_deref();
+                    program(&key, &[of_home(&login.sqlplus, home)], None, *place, out);
+                }
+            }
             _ => {}
         }
     }

@@ -32,6 +32,7 @@ pub(super) fn host(entry: Option<&Entry>, probe_timeout: Span, out: &mut Finding
     let nothing = Table::default();
     let reader = open(entry, &nothing, "host", schema::HOST, out);
     let node = reader.read("node", node_name, out);
+    let rows = super::database::Rows::default();
     let around = Around {
         path: "host",
         addresses: None,
@@ -39,6 +40,7 @@ pub(super) fn host(entry: Option<&Entry>, probe_timeout: Span, out: &mut Finding
         probe_timeout,
         interval: Span::ZERO,
         has_process: false,
+        rows: &rows,
     };
     let trusted = reader.read(
         "trusted",
@@ -84,7 +86,7 @@ fn one(key: &str, node: &Node, around: &Around<'_>, out: &mut Findings) -> Optio
     check::of_text(text, key, text, node, around, out)
 }
 
-fn actions(entry: Option<&Entry>, out: &mut Findings) -> ActionBudget {
+pub(super) fn actions(entry: Option<&Entry>, out: &mut Findings) -> ActionBudget {
     let nothing = Table::default();
     let reader = open(entry, &nothing, "host.actions", schema::ACTIONS, out);
     ActionBudget {
@@ -93,7 +95,7 @@ fn actions(entry: Option<&Entry>, out: &mut Findings) -> ActionBudget {
     }
 }
 
-fn local_fault(entry: Option<&Entry>, out: &mut Findings) -> LocalFault {
+pub(super) fn local_fault(entry: Option<&Entry>, out: &mut Findings) -> LocalFault {
     let nothing = Table::default();
     let reader = open(entry, &nothing, "host.local_fault", schema::LOCAL_FAULT, out);
     LocalFault {

@@ -3,12 +3,16 @@
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 
-use super::check::host_field;
-use super::look::{self, Wanted};
+use super::agent;
+use super::check::{Around, host_field};
+use super::database;
+use super::look::{self, LogWanted, Looks, Wanted};
 use super::plan::{CommandPlan, ExitMeaning, ExitTable, HttpPlan, Kind, Method, Target, Weights};
 use super::reader::Reader;
+use super::remote;
 use super::report::Findings;
-use super::talk;
+use super::state;
+use super::talk::{self, Talk};
 use super::target::{self, Target as Url};
 use super::tls;
 use super::tree::{Entry, Node, Value};
@@ -21,6 +25,7 @@ pub(super) fn read(
     kind: &str,
     url: Option<&Url<'_>>,
     targets: Option<&[Target]>,
+    around: &Around<'_>,
     reader: &Reader<'_>,
     out: &mut Findings,
 ) -> Option<Kind> {
@@ -30,10 +35,23 @@ pub(super) fn read(
             expect: reader.read("expect", bytes, out),
         }),
         "http" => http(url, targets.unwrap_or_default(), 80, reader, out),
-        "apache" => apache(url, targets.unwrap_or_default(), reader, out),
+        "apache" | "iplanet" => apache(url, targets.unwrap_or_default(), reader, out),
+        "agent" => agent::read(what, url, targets.unwrap_or_default(), reader, out),
         "command" => command(what, reader, out),
+        "log" => look_through_log(what, url, reader, out),
         "path" => look_at_path(what, url, reader, out),
-        "process" => Some(Kind::Process),
+        "process" => process(reader, out),
+        "remote" => remote::read(what, url, reader, out),
+        "systemd" => state::read(what, url, reader, out),
+        "postgres" if database::wants_monitor(url, reader, around.rows) => {
+            database::postgres(url, targets.unwrap_or_default(), around.rows, reader, out)
+        }
+        "directory" => {
+            let (base, expect) = (Some("".into()), vec![(0, 0)]);
+            Some(Kind::Talk(Box::new(Talk::Ldap { base, expect, login: None })))
+        }
+        "oracle" => database::oracle(around.rows, reader, out),
+        "listener" => database::listener(reader, out),
         "xfnts" => {
             let fsinfo = reader.read("fsinfo", values::path, out).unwrap_or("/usr/bin/fsinfo");
             Some(Kind::Xfnts { fsinfo: fsinfo.into() })
@@ -117,6 +135,26 @@ fn apache(
     })))
 }
 
+/// The documents' `Monitor_Uri_List`: what else `head` asks for, each with its path. Any status but
+/// 500 is healthy.
+pub(super) fn uris(head: &HttpPlan, node: &Node, out: &mut Findings) -> Option<Vec<HttpPlan>> {
+    values::list("uris", node, out, |key, node, out| {
+        let path = values::text(key, node, out)?;
+        if !path.starts_with('/') {
+            let message = "uris: each begins with a slash: the server is the check's";
+            out.error(node.place, message);
+            return None;
+        }
+        super::address::said(key, target::check_path(path), node, out)?;
+        Some(HttpPlan {
+            method: Method::Get,
+            path: path.into(),
+            expect: vec![(0, 499), (501, 999)],
+            ..head.clone()
+        })
+    })
+}
+
 /// The Host field: the URL's host, or the first target's; without the port that is usual.
 fn host(url: Option<&Url<'_>>, targets: &[Target], usual_port: u16) -> String {
     let authority = url.map_or("", |url| url.authority);
@@ -195,7 +233,7 @@ fn command(what: &str, reader: &Reader<'_>, out: &mut Findings) -> Option<Kind> 
         return None;
     };
     let argv = values::argv(&entry.key, &entry.node, out)?;
-    Some(Kind::Command(Box::new(CommandPlan { looks_at_path: false, argv, exit, missing })))
+    Some(Kind::Command(Box::new(CommandPlan { looks: Looks::No, argv, exit, missing })))
 }
 
 fn look_at_path(
@@ -207,6 +245,17 @@ fn look_at_path(
     let named = url.map_or("", |url| url.path);
     let age = reader.read("age", values::positive_span, out);
     let free = reader.read("free", values::share, out);
+    if let Some(entry) = reader.entry("list") {
+        for key in ["path", "age", "free"].iter().filter_map(|key| reader.entry(key)) {
+            let message = format!("`{}` means nothing beside `list`", key.key);
+            out.error(key.place, message).label("every path of the list is looked at");
+        }
+        if !named.is_empty() {
+            out.error(entry.place, "list: the URL has a path").label("leave one of them out");
+        }
+        let list = values::path("list", &entry.node, out)?;
+        return Some(ours(Looks::List, look::list_argv(list)));
+    }
     let path = match reader.entry("path") {
         Some(entry) if !named.is_empty() => {
             let message = "path: the URL has one already";
@@ -221,9 +270,92 @@ fn look_at_path(
         }
         None => named,
     };
-    let argv = look::argv(path, Wanted { age: age.map(Span::as_duration), free });
-    let exit = ExitTable::Plain;
-    Some(Kind::Command(Box::new(CommandPlan { looks_at_path: true, argv, exit, missing: None })))
+    let wanted = Wanted { age: age.map(Span::as_duration), free };
+    Some(ours(Looks::Path, look::argv(path, wanted)))
+}
+
+/// A command of our own that looks at something of this host.
+fn ours(looks: Looks, argv: Vec<String>) -> Kind {
+    let unmeasured = (look::CANNOT_LOOK, ExitMeaning::Unmeasured);
+    let exit = ExitTable::Listed(vec![unmeasured]);
+    Kind::Command(Box::new(CommandPlan { looks, argv, exit, missing: None }))
+}
+
+/// The service's own process, or any of a name.
+fn process(reader: &Reader<'_>, out: &mut Findings) -> Option<Kind> {
+    let Some(entry) = reader.entry("name") else { return Some(Kind::Process) };
+    let name = values::word("name", &entry.node, out)?;
+    if name.contains('/') {
+        let message = "name: a process is known by the name of its program, without its path";
+        let label = name.rsplit('/').next().map(|last| format!("\"{last}\"")).unwrap_or_default();
+        out.error(entry.node.place, message).label(label);
+        return None;
+    }
+    Some(ours(Looks::Process, look::process_argv(name)))
+}
+
+/// Most patterns of a `log` check, of either sort.
+const MOST_PATTERNS: usize = 64;
+
+fn look_through_log(
+    what: &str,
+    url: Option<&Url<'_>>,
+    reader: &Reader<'_>,
+    out: &mut Findings,
+) -> Option<Kind> {
+    let named = url.map_or("", |url| url.path);
+    let path = match reader.entry("path") {
+        Some(entry) if !named.is_empty() => {
+            let message = "path: the URL has one already";
+            out.error(entry.place, message).label("leave one of them out");
+            None
+        }
+        Some(_) => reader.read("path", values::path, out),
+        None if named.is_empty() => {
+            let message = format!("{what}: which log is not said");
+            out.error(reader.header, message).label("path = \"/var/log/app.log\"").of_absence();
+            None
+        }
+        None => Some(named),
+    };
+    let patterns = patterns("pattern", reader, out);
+    let ignore = patterns_or_none("ignore", reader, out);
+    let longest = reader.read("line", values::size(64..=1 << 20), out).unwrap_or(4 << 10);
+    let cap = reader.read("cap", values::size(4 << 10..=64 << 20), out).unwrap_or(1 << 20);
+    if !reader.has("pattern") {
+        let message = format!("{what}: what to look for is not said");
+        out.error(reader.header, message).label("pattern = \"ERROR|PANIC\"").of_absence();
+        return None;
+    }
+    let wanted = LogWanted { path: path?, patterns: patterns?, ignore: ignore?, longest, cap };
+    Some(ours(Looks::Log, look::log_argv(&wanted)))
+}
+
+fn patterns_or_none<'t>(
+    key: &str,
+    reader: &Reader<'t>,
+    out: &mut Findings,
+) -> Option<Vec<&'t str>> {
+    if reader.has(key) { patterns(key, reader, out) } else { Some(Vec::new()) }
+}
+
+/// Regular expressions that can be used.
+fn patterns<'t>(key: &str, reader: &Reader<'t>, out: &mut Findings) -> Option<Vec<&'t str>> {
+    let node = &reader.entry(key)?.node;
+    let patterns = values::one_or_more(key, node, out, |key, node, out| {
+        let text = values::word(key, node, out)?;
+        if let Err(error) = regex_lite::Regex::new(text) {
+            let message = format!("{key}: this is no pattern: {error}");
+            out.error(node.place, message).label("backslashes need '…', or two of each");
+            return None;
+        }
+        Some(text)
+    })?;
+    if patterns.is_empty() || patterns.len() > MOST_PATTERNS {
+        out.error(node.place, format!("{key}: takes 1 to {MOST_PATTERNS} patterns"));
+        return None;
+    }
+    Some(patterns)
 }
 
 fn exit(key: &str, node: &Node, out: &mut Findings) -> Option<ExitTable> {
@@ -268,9 +400,16 @@ const fn phases(kind: &str) -> &'static [&'static str] {
     match kind.as_bytes() {
         b"tcp" => &["resolve", "connect", "send", "read", "answer", "close"],
         b"http" | b"apache" => &["resolve", "connect", "send", "read", "answer"],
-        b"command" | b"path" => &["exit"],
+        b"agent" => &["connect", "answer"],
+        b"systemd" => &["answer"],
+        b"iplanet" => &["resolve", "connect", "send", "read", "answer", "close"],
+        b"directory" => {
+            &["resolve", "connect", "send", "read", "answer", "close", "late", "lacking"]
+        }
+        b"command" | b"log" | b"path" | b"listener" => &["exit"],
+        b"oracle" => &["read", "answer", "exit"],
         b"xfnts" => &["resolve", "connect", "close", "read", "exit"],
-        b"process" => &[],
+        b"process" => &["exit"],
         b"tls" | b"iiops" => &["resolve", "connect", "tls", "expiry"],
         b"https" | b"ftps" | b"smtps" | b"pop3s" | b"imaps" | b"nntps" | b"telnets" | b"ldaps"
         | b"smtp" | b"pop3" | b"imap" | b"ftp" | b"ldap" | b"redis" | b"mqtt" | b"postgres" => {
@@ -284,16 +423,29 @@ const fn phases(kind: &str) -> &'static [&'static str] {
 
 /// What failures weigh: the kind's defaults, then `weight`, then `weights`.
 pub(super) fn weights(kind: &str, reader: &Reader<'_>, out: &mut Findings) -> Weights {
-    let mut weights = Weights::DEFAULT;
-    if kind == "xfnts" {
+    let mut weights = match kind {
+        "agent" => agent::WEIGHTS,
+        "remote" => remote::WEIGHTS,
+        "systemd" => state::WEIGHTS,
         // The sample: a command that fails, takes too long or cannot run is half a failure.
-        weights.exit = Weight::HALF;
-    }
+        "xfnts" => Weights { exit: Weight::HALF, ..Weights::DEFAULT },
+        // The document's partial failures are two: the time is up, and a search that cannot be
+        // made. Everything else is a complete one.
+        "directory" => Weights {
+            read: Weight::COMPLETE,
+            answer: Weight::COMPLETE,
+            late: Some(Weight::HALF),
+            lacking: Some(Weight::HALF),
+            ..Weights::DEFAULT
+        },
+        _ => Weights::DEFAULT,
+    };
     if let Some(weight) = reader.read("weight", values::weight, out) {
         let all = ["connect", "tls", "expiry", "send", "read", "answer", "close", "exit"];
         all.iter().for_each(|phase| set(&mut weights, phase, weight));
+        weights.late = weights.late.map(|_| weight);
     }
-    if kind == "process" {
+    if kind == "process" && !reader.has("name") {
         return weights;
     }
     for entry in reader.entries("weights", out) {
@@ -324,6 +476,8 @@ fn set(weights: &mut Weights, phase: &str, weight: Weight) {
         "answer" => weights.answer = weight,
         "close" => weights.close = weight,
         "exit" => weights.exit = weight,
+        "late" => weights.late = Some(weight),
+        "lacking" => weights.lacking = Some(weight),
         _ => debug_assert!(false, "no phase is called {phase}"),
     }
 }

@@ -4,37 +4,27 @@ use super::report::Findings;
 use super::tree::{Entry, Table};
 
 /// Tables of later versions, and what to do without.
-const TABLES: [(&str, &str); 5] = [
+const TABLES: [(&str, &str); 3] = [
     ("cluster", "take it out; on a single node `[giveover] command` hands a service over"),
     ("node", "take it out; this version runs on a single node"),
     ("group", "take it out; each service is given over by itself"),
-    ("watch", "take it out; `giveover status --json` and `events --json` have the same"),
-    ("notify", "take it out; `giveover events --json -f` can feed a program"),
 ];
 
-/// Reports tables of later versions in `root` and takes them out, one message each.
-pub(super) fn take_tables(root: &mut Table, out: &mut Findings) {
+/// Reports tables of later versions in `root` and takes them out, one message each. `cluster` is
+/// what `[cluster]` would come to, a line each.
+pub(super) fn take_tables(root: &mut Table, cluster: &[String], out: &mut Findings) {
     for (name, remedy) in TABLES {
         if let Some(Entry { place, .. }) = root.remove(name) {
-            out.error(place, format!("[{name}] is not in this version")).label(remedy);
+            let finding = out.error(place, format!("[{name}] is not in this version"));
+            finding.label(remedy);
+            if name == "cluster" {
+                for line in cluster {
+                    finding.note(line.as_str());
+                }
+            }
         }
     }
 }
-
-/// What to do without the kind of check called `word`, if it is one of a later version.
-pub(super) fn kind(word: &str) -> Option<&'static str> {
-    let (_, remedy) = KINDS.iter().find(|(words, _)| words.contains(&word))?;
-    Some(remedy)
-}
-
-const KINDS: [(&[&str], &str); 3] = [
-    (&["iplanet"], "`http` with method = \"HEAD\" asks it"),
-    (&["agent", "remote"], "a command can ask it"),
-    (
-        &["oracle", "listener", "directory", "nfs-daemons", "nfs-shares", "systemd", "log"],
-        "a command can look at it",
-    ),
-];
 
 /// Destinations of later versions, and what to do without.
 pub(super) fn destination(word: &str) -> Option<&'static str> {

@@ -15,19 +15,25 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use giveover_core::policy::Limits;
+
 pub use self::diff::{Diff, diff};
 pub use self::report::{Finding, Level, Report};
 
 mod address;
+pub mod agent;
 mod board;
 mod builder;
 mod check;
+mod cluster;
+pub mod database;
 pub mod diff;
 pub mod dollar;
 pub mod few;
 mod files;
 pub mod here;
 mod host;
+pub mod instance;
 mod kind;
 mod later;
 pub mod look;
@@ -40,6 +46,7 @@ pub mod pool;
 pub mod preset;
 pub mod quantity;
 mod reader;
+pub mod remote;
 mod report;
 mod run;
 pub mod scenario;
@@ -48,6 +55,7 @@ mod scope;
 mod service;
 mod snippet;
 mod source;
+pub mod state;
 mod syntax;
 mod tables;
 pub mod talk;
@@ -58,10 +66,13 @@ pub mod tls;
 mod tree;
 mod values;
 pub mod warning;
+mod watch;
 pub mod words;
+pub mod world;
 
 pub use self::report::many;
 pub use self::source::{Place, Source, Sources};
+pub use self::watch::EDGES;
 
 use self::files::Files;
 use self::plan::Plan;
@@ -77,6 +88,8 @@ pub struct Loaded {
     pub plan: Plan,
     /// What is possible but hardly meant.
     pub warnings: Report,
+    /// What `[policy.default]` comes to: the limits of a service that says nothing.
+    pub default_limits: Limits,
     places: Vec<Places>,
     giveover: [Option<Place>; 2],
     board: [Option<Place>; 2],
@@ -107,7 +120,9 @@ pub fn load_str(name: &str, text: &str) -> Result<Loaded, Report> {
 
 fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Report> {
     let mut root = std::mem::take(&mut files.root);
-    later::take_tables(&mut root, &mut out);
+    let cluster = cluster::read(&root, &mut out);
+    let told = cluster.as_ref().map_or_else(Vec::new, cluster::told);
+    later::take_tables(&mut root, &told, &mut out);
     reader::Reader::new(&root, Place::whole(0), String::new(), &[schema::ROOT], &mut out);
 
     let policies = Policies::read(entries(&root, "policy", &mut out), &mut out);
@@ -116,6 +131,8 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let host = host::host(root.get("host"), limits.limits.probe_timeout, &mut out);
     let control = host::control(root.get("control"), &mut out);
     let board = board::board(root.get("board"), &mut out);
+    let watch = watch::watch(root.get("watch"), &mut out);
+    let notify = watch::notify(entries(&root, "notify", &mut out), &mut out);
     let ground = Ground {
         policies: &policies,
         limits: &limits,
@@ -153,10 +170,12 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     });
     let of_pools = of_pools.collect();
     let (services, places) = services.into_iter().unzip();
-    let plan = Plan { file, included, host, giveover, control, board, services, pools };
+    let plan =
+        Plan { file, included, host, giveover, control, board, watch, notify, services, pools };
     Ok(Loaded {
         plan,
         warnings,
+        default_limits: limits.limits,
         places,
         giveover: giveover_places,
         board: board_places,

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::few::Few;
 use super::plan::{
-    BoardPlan, CheckPlan, GiveoverPlan, HostPlan, Plan, PoolPlan, Question, ServicePlan, Targets,
-    Terms,
+    BoardPlan, CheckPlan, GiveoverPlan, HostPlan, Listen, NotifyPlan, Plan, PoolPlan, Question,
+    ServicePlan, Targets, Terms,
 };
 
 /// A plan as bytes; `None` if it cannot be written down, as with a path that is not UTF-8.
@@ -47,6 +47,8 @@ pub fn pack(plan: &Plan) -> Option<Vec<u8>> {
         giveover: plan.giveover.clone(),
         control: plan.control.clone(),
         board: plan.board.clone(),
+        watch: plan.watch.clone(),
+        notify: plan.notify.clone(),
         terms: terms.items,
         questions: questions.items,
         services: plan.services.len(),
@@ -89,6 +91,8 @@ pub fn unpack(bytes: &[u8]) -> Option<Plan> {
         giveover: packed.giveover,
         control: packed.control,
         board: packed.board,
+        watch: packed.watch,
+        notify: packed.notify,
         services,
         pools,
     })
@@ -104,6 +108,8 @@ struct Head {
     giveover: GiveoverPlan,
     control: Vec<String>,
     board: Option<Box<BoardPlan>>,
+    watch: Option<Listen>,
+    notify: Vec<NotifyPlan>,
     terms: Vec<Arc<Terms>>,
     questions: Vec<Arc<Question>>,
     services: usize,
@@ -159,6 +165,14 @@ mod tests {
         [board]
         port = "/dev/giveover-board"
         key = "board.key"
+        [watch]
+        listen = "127.0.0.1:9709"
+        [notify.ops]
+        webhook = "https://hooks.example.org/x"
+        on = ["giveover", "recovered"]
+        repeat = "1h"
+        [notify.log]
+        command = ["logger", "$SERVICE: $REASON"]
         [service.web]
         check.page = { url = "http://127.0.0.1/", body = "x" }
         check.port = { kind = "tcp", address = ["127.0.0.1:1", "127.0.0.2:1"] }

@@ -4,7 +4,7 @@
 //! So a service and a check are a name or targets of their own, and [`Terms`] or [`Question`]
 //! behind a pointer, which read as if they were its own; [`super::pack`] makes equal ones one.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,8 +16,14 @@ use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 use serde::{Deserialize, Serialize};
 
+use super::agent::AgentPlan;
+use super::database::DatabasePlan;
 use super::few::Few;
+use super::instance::Instance;
+use super::look::Looks;
 pub use super::pool::{FallbackPlan, HaproxyPlan, Instead, MemberPlan, NftPlan, PoolPlan};
+use super::remote::RemotePlan;
+use super::state::StatePlan;
 use super::talk::Talk;
 use super::tls::{HelloPlan, TlsPlan};
 
@@ -36,6 +42,10 @@ pub struct Plan {
     pub control: Vec<String>,
     /// The hardware that resets this host, if there is any.
     pub board: Option<Box<BoardPlan>>,
+    /// Where people and programs may look, if anywhere.
+    pub watch: Option<Listen>,
+    /// Who is told what happens.
+    pub notify: Vec<NotifyPlan>,
     /// The services in file order. A service's place here is its number everywhere.
     pub services: Vec<ServicePlan>,
     /// The pools in file order.
@@ -89,19 +99,100 @@ pub struct GiveoverPlan {
     pub timeout: Span,
 }
 
+/// `[watch] listen`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Listen {
+    /// An address of this host itself.
+    Address(SocketAddr),
+    /// A socket in the file system.
+    Path(PathBuf),
+}
+
+/// `[notify.NAME]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotifyPlan {
+    /// Its name.
+    pub name: Box<str>,
+    /// How a notice is delivered.
+    pub way: Way,
+    /// Of what; all edges if empty.
+    pub on: Vec<Edge>,
+    /// While an incident lasts its notice is given again this often.
+    pub repeat: Option<Span>,
+}
+
+/// How a notice is delivered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Way {
+    /// A command.
+    Command(Vec<String>),
+    /// A POST request to this URL.
+    Webhook(Box<str>),
+}
+
+/// An edge, by its place in [`super::EDGES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edge(pub u8);
+
+impl Edge {
+    /// Its word in the catalogue of events.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        super::EDGES.get(usize::from(self.0)).copied().unwrap_or("?")
+    }
+}
+
 /// `[board]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoardPlan {
-    /// The serial port.
+    /// What hardware it is.
+    pub kind: BoardKind,
+    /// Its serial port, or the kernel's name of it.
     pub port: PathBuf,
-    /// The key's file, or the bare name of a credential.
-    pub key: PathBuf,
-    /// What the board is told.
+    /// What it is told; hardware of other kinds than ours knows only some of it.
     pub settings: Settings,
     /// Once its services have been ok for so long, a boot is confirmed (L6).
     pub confirm_after: Span,
     /// Without an armed board the daemon does not start.
     pub required: bool,
+}
+
+/// `board.kind`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BoardKind {
+    /// A board with our firmware.
+    Giveover {
+        /// The key's file, or the bare name of a credential.
+        key: PathBuf,
+    },
+    /// A watchdog of the kernel's.
+    Linux {
+        /// How long before the end the kernel warns itself.
+        pretimeout: Option<Span>,
+    },
+    /// A USB stick of one byte a command.
+    Stick,
+}
+
+impl BoardKind {
+    /// Its word in the file.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Giveover { .. } => "giveover",
+            Self::Linux { .. } => "linux",
+            Self::Stick => "stick",
+        }
+    }
+
+    /// Whether both are one piece of hardware, if they are at one port.
+    #[must_use]
+    pub fn same_hardware(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Linux { .. }, Self::Linux { .. }) => true,
+            (one, other) => one == other,
+        }
+    }
 }
 
 /// `[service.NAME]`.
@@ -116,6 +207,11 @@ pub struct ServicePlan {
 }
 
 impl ServicePlan {
+    /// The checks, to change what they ask.
+    pub fn checks_mut(&mut self) -> &mut [CheckPlan] {
+        &mut self.checks
+    }
+
     /// The rest, to change it: from now on it is the service's own.
     pub fn terms_mut(&mut self) -> &mut Terms {
         Arc::make_mut(&mut self.terms)
@@ -151,6 +247,8 @@ pub struct Terms {
     pub giveover: GoesTo,
     /// Our own way out: the local-fault rule never holds it.
     pub network: bool,
+    /// Once its budget is spent its monitor ends, and it runs on unwatched.
+    pub stops_when_spent: bool,
     /// Units: the limits that the file leaves to the unit itself.
     pub left_to_unit: LeftToUnit,
     /// Where each limit came from, for `check`: key, source ("built in", "policy slow"). Shared
@@ -263,6 +361,29 @@ pub struct Question {
     pub every: Option<Span>,
     /// Probed and shown, counts nothing.
     pub observe: bool,
+    /// Its server, if that says itself how it is to be asked.
+    pub instance: Option<Box<Instance>>,
+}
+
+impl Question {
+    /// The file of the password it gives, if it gives one.
+    #[must_use]
+    pub fn password_file(&self) -> Option<&str> {
+        match self.kind.spoken() {
+            Kind::Talk(talk) => talk.login().map(|login| &*login.password_file),
+            Kind::Database(plan) => plan.password_file(),
+            _ => None,
+        }
+    }
+
+    /// The word of its kind, as it was written.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match &self.instance {
+            Some(instance) => instance.form.word(),
+            None => self.kind.word(),
+        }
+    }
 }
 
 /// An address to probe.
@@ -281,6 +402,8 @@ pub enum Host {
     Address(IpAddr),
     /// A name, resolved off the loop.
     Name(Box<str>),
+    /// A UNIX socket of this host, by its path; it has no port.
+    Socket(Box<str>),
 }
 
 impl std::fmt::Display for Host {
@@ -288,6 +411,7 @@ impl std::fmt::Display for Host {
         match self {
             Self::Address(address) => address.fmt(f),
             Self::Name(name) => f.write_str(name),
+            Self::Socket(path) => f.write_str(path),
         }
     }
 }
@@ -320,6 +444,14 @@ pub enum Kind {
     Tls(Box<TlsPlan>),
     /// A TLS hello that is answered by one.
     Hello(Box<HelloPlan>),
+    /// A monitor of a database, which keeps its connection.
+    Database(Box<DatabasePlan>),
+    /// Heartbeats that an agent sends by itself.
+    Agent(Box<AgentPlan>),
+    /// Another daemon's view of one of its services.
+    Remote(Box<RemotePlan>),
+    /// What systemd says of a unit.
+    State(Box<StatePlan>),
 }
 
 impl Kind {
@@ -330,13 +462,16 @@ impl Kind {
             Self::Tcp { .. } => "tcp",
             Self::Http(plan) if plan.by_document => "apache",
             Self::Http(_) => "http",
-            Self::Command(plan) if plan.looks_at_path => "path",
-            Self::Command(_) => "command",
+            Self::Command(plan) => plan.looks.word(),
             Self::Process => "process",
             Self::Xfnts { .. } => "xfnts",
             Self::Talk(talk) => talk.word(),
             Self::Tls(plan) => plan.word(),
             Self::Hello(_) => "tls",
+            Self::Database(plan) => plan.word(),
+            Self::Agent(_) => "agent",
+            Self::Remote(_) => "remote",
+            Self::State(_) => "systemd",
         }
     }
 
@@ -353,7 +488,7 @@ impl Kind {
 /// What an `http` check sends and expects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpPlan {
-    /// As the source documents' web monitors ask and report: HTTP/1.0, in their words.
+    /// As the source documents' web monitors ask and report: HEAD by HTTP/1.0, in their words.
     pub by_document: bool,
     /// `GET` or `HEAD`.
     pub method: Method,
@@ -381,8 +516,8 @@ pub enum Method {
 /// What a `command` check runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
-    /// It is ourselves, looking at a path: one that never ends has failed.
-    pub looks_at_path: bool,
+    /// What it is ourselves that looks at, if it is.
+    pub looks: Looks,
     /// Program and arguments; no shell.
     pub argv: Vec<String>,
     /// What its exit status means.
@@ -438,6 +573,10 @@ pub struct Weights {
     pub close: Weight,
     /// A command's exit.
     pub exit: Weight,
+    /// Being late, in whatever phase; `None`: as the phase.
+    pub late: Option<Weight>,
+    /// Our own lack; `None`: it cannot be measured.
+    pub lacking: Option<Weight>,
 }
 
 impl Weights {
@@ -452,5 +591,7 @@ impl Weights {
         answer: Weight::HALF,
         close: Weight::HALF,
         exit: Weight::COMPLETE,
+        late: None,
+        lacking: None,
     };
 }

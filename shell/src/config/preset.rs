@@ -9,23 +9,79 @@ use super::tree::{Entry, Node, Table, Value};
 use super::words;
 
 /// The presets that are part of this program: name, what it is for, text.
-const BUILT_IN: [(&str, &str, &str); 12] = [
+const BUILT_IN: [(&str, &str, &str); 24] = [
     (
         "apache",
         "a web server, watched as Sun Cluster's Apache monitor does",
         include_str!("presets/apache.toml"),
     ),
     ("bind", "a name server asked for a name", include_str!("presets/bind.toml")),
+    (
+        "directory",
+        "a directory, watched as Sun Cluster's Directory Server monitor does",
+        include_str!("presets/directory.toml"),
+    ),
     ("dovecot", "a mail server greeting on IMAP and POP3", include_str!("presets/dovecot.toml")),
+    ("haproxy", "a balancer asked over HTTP", include_str!("presets/haproxy.toml")),
     ("inn2", "a news server greeting on NNTP", include_str!("presets/inn2.toml")),
+    (
+        "iplanet",
+        "a web server, watched as Sun Cluster's iPlanet monitor does",
+        include_str!("presets/iplanet.toml"),
+    ),
+    (
+        "listener",
+        "Oracle's listener, watched as Sun Cluster's monitor does",
+        include_str!("presets/listener.toml"),
+    ),
     ("mosquitto", "an MQTT broker connected to", include_str!("presets/mosquitto.toml")),
     (
         "named",
         "a name server, watched as Sun Cluster's DNS monitor does",
         include_str!("presets/named.toml"),
     ),
+    (
+        "nfs-daemons",
+        "all daemons of an NFS server as one service",
+        include_str!("presets/nfs-daemons.toml"),
+    ),
+    (
+        "nfs-mountd",
+        "mountd, watched as Sun Cluster's NFS daemons monitor does",
+        include_str!("presets/nfs-mountd.toml"),
+    ),
+    (
+        "nfs-nfsd",
+        "nfsd, watched as Sun Cluster's NFS daemons monitor does",
+        include_str!("presets/nfs-nfsd.toml"),
+    ),
+    (
+        "nfs-rpcbind",
+        "rpcbind, watched as Sun Cluster's NFS daemons monitor does",
+        include_str!("presets/nfs-rpcbind.toml"),
+    ),
+    (
+        "nfs-shares",
+        "exported paths, watched as Sun Cluster's NFS resource monitor does",
+        include_str!("presets/nfs-shares.toml"),
+    ),
+    (
+        "nfs-statd",
+        "statd and lockd, watched as Sun Cluster's NFS daemons monitor does",
+        include_str!("presets/nfs-statd.toml"),
+    ),
     ("nginx", "a web server asked over HTTP", include_str!("presets/nginx.toml")),
+    (
+        "oracle",
+        "an Oracle server, watched as Sun Cluster's monitor does",
+        include_str!("presets/oracle.toml"),
+    ),
     ("postfix", "a mail server greeting on SMTP", include_str!("presets/postfix.toml")),
+    (
+        "postgres",
+        "a PostgreSQL server, watched as Sun Cluster's monitors watch databases",
+        include_str!("presets/postgres.toml"),
+    ),
     ("redis", "a Redis or Valkey server asked for a PONG", include_str!("presets/redis.toml")),
     ("slapd", "a directory bound to anonymously", include_str!("presets/slapd.toml")),
     ("vsftpd", "a file server greeting on FTP", include_str!("presets/vsftpd.toml")),
@@ -104,8 +160,23 @@ pub(super) fn under(written: &Table, preset: &Table) -> Table {
         if !replaced {
             lay_under(&mut both, entry, entry.key == "check");
         }
+        if entry.key == "error" {
+            rows_behind(&mut both, written, entry);
+        }
     }
     both
+}
+
+/// Rows of errors are tried in their order: the file's, then the preset's.
+fn rows_behind(both: &mut Table, written: &Table, preset: &Entry) {
+    let above = both.0.iter_mut().find(|entry| entry.key == preset.key);
+    if let (Some(_), Some(above), Value::List(below)) =
+        (written.get(&preset.key), above, &preset.node.value)
+    {
+        if let Value::List(rows) = &mut above.node.value {
+            rows.extend(below.iter().cloned());
+        }
+    }
 }
 
 fn lay_under(table: &mut Table, below: &Entry, are_checks: bool) {

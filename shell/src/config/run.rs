@@ -127,6 +127,16 @@ const SUFFIXES: [&str; 7] =
 /// The name of a unit, complete with what it is: `nginx.service`.
 fn unit(key: &str, node: &Node, out: &mut Findings) -> Option<String> {
     let name = values::word(key, node, out)?;
+    unit_name(key, name, node, out).map(str::to_owned)
+}
+
+/// `name`, if it can be a unit's; else it is said at `node` what is wrong with it.
+pub(super) fn unit_name<'n>(
+    key: &str,
+    name: &'n str,
+    node: &Node,
+    out: &mut Findings,
+) -> Option<&'n str> {
     let Some(stem) = SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)) else {
         let message = format!("{key}: a unit's name ends in {}", words::or(SUFFIXES));
         out.error(node.place, message).label(format!("\"{name}.service\""));
@@ -137,7 +147,7 @@ fn unit(key: &str, node: &Node, out: &mut Findings) -> Option<String> {
         "" => "the name is missing",
         _ if name.len() > 255 || !stem.chars().all(allowed) => "that is no name of a unit",
         _ if stem.ends_with('@') => "a template runs only with an instance, as in name@ONE.service",
-        _ => return Some(name.to_owned()),
+        _ => return Some(name),
     };
     out.error(node.place, format!("{key}: {message}"));
     None

@@ -22,13 +22,15 @@ use serde_json::Value;
 
 use super::schema::Key;
 
+pub mod peer;
 pub mod pool;
 mod read;
 #[cfg(test)]
 mod tests;
 
 use self::read::written;
-pub use self::read::{load, load_str};
+pub use self::read::{Form, load, load_form, load_form_str, load_str};
+pub(super) use self::read::{limits, replies};
 use super::pool::silence;
 
 /// One timeline.

@@ -4,7 +4,7 @@
 //! them, so that the two cannot differ. A table is always flat: no key changes which others may
 //! stand beside it, except that each kind of check has its own.
 
-use super::{pool, talk, tls, words};
+use super::{agent, database, pool, remote, state, talk, tls, words};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub struct TableOf {
 }
 
 /// Every table of this version.
-pub const TABLES: [TableOf; 18] = [
+pub const TABLES: [TableOf; 26] = [
     TableOf { name: "", about: "The file itself.", keys: ROOT },
     TableOf { name: "[host]", about: "The host as a whole.", keys: HOST },
     TableOf { name: "host.actions", about: "The host's budget.", keys: ACTIONS },
@@ -63,6 +63,17 @@ pub const TABLES: [TableOf; 18] = [
         keys: BOARD_POLICY,
     },
     TableOf {
+        name: "[watch]",
+        about: "Metrics, status, events and a page, for reading only.",
+        keys: WATCH,
+    },
+    TableOf {
+        name: "[notify.NAME]",
+        about: "Who is told what happens. Of an incident once, again where it gets worse, and when \
+                it is over.",
+        keys: NOTIFY,
+    },
+    TableOf {
         name: "[policy.NAME]",
         about: "Limits under a name. `[policy.default]` is under every service's.",
         keys: POLICY,
@@ -78,19 +89,65 @@ pub const TABLES: [TableOf; 18] = [
     TableOf {
         name: "check.NAME, kind apache",
         about: "A web server as Sun Cluster's monitors ask it: a HEAD request by HTTP/1.0, to \
-                which any reply is healthy; every address on every port.",
+                which any reply is healthy; every address on every port. `uris` are asked for \
+                besides.",
         keys: APACHE,
     },
     TableOf {
+        name: "check.NAME, kind iplanet",
+        about: "A web server as Sun Cluster's iPlanet monitor asks it: as `apache`; one that is \
+                secure, as `Security` in its magnus.conf has it, is connected to and disconnected \
+                from. `Port` is taken from there where none is written.",
+        keys: IPLANET,
+    },
+    TableOf {
+        name: "check.NAME, kind directory",
+        about: "A directory as Sun Cluster's monitor asks it: a search that always matches; one \
+                that is secure, as `security` in its slapd.conf has it, is connected to and \
+                disconnected from. Time that is up, and a search that cannot be made, weigh 50, \
+                everything else 100.",
+        keys: DIRECTORY,
+    },
+    TableOf {
         name: "check.NAME, kind process",
-        about: "The service's process is there. Its end is noticed at once besides.",
+        about: "The service's process is there; its end is noticed at once besides. With `name` any \
+                process of that name, looked for in each cycle.",
         keys: PROCESS,
+    },
+    TableOf {
+        name: "check.NAME, kind agent",
+        about: "Nothing is asked: an agent sends heartbeats by itself (`giveover agent`), heard at \
+                this address of ours (port 9708). Silence of (interval + 10s) × count weighs what \
+                `connect` does. A work unit that failed is told at once and weighs what `answer` \
+                does, 100. What is not signed rightly, or was heard before, changes nothing.",
+        keys: agent::KEYS,
+    },
+    TableOf {
+        name: "check.NAME, kind log",
+        about: "A line that was added to a log since the last look matches. The first look begins \
+                at its end; the place is kept, across restarts of the monitor and rotation too.",
+        keys: LOG,
+    },
+    TableOf {
+        name: "check.NAME, kind remote",
+        about: "Another daemon's view of one of its services, asked over its control interface. A \
+                status that is not expected weighs what `answer` does, 100; a service that is not \
+                known there, or not yet, cannot be measured. `remote://HOST:PORT/SERVICE` is the \
+                short form.",
+        keys: remote::KEYS,
+    },
+    TableOf {
+        name: "check.NAME, kind systemd",
+        about: "The state of a unit that systemd runs. One that is not expected weighs what \
+                `answer` does, 100; what systemd does not know or say cannot be measured.",
+        keys: state::KEYS,
     },
     TableOf { name: "check.NAME, kind command", about: "A program's exit status.", keys: COMMAND },
     TableOf {
         name: "check.NAME, kind path",
         about: "A path answers a stat, made by a child that is killed when its time is up: a dead \
-                mount is a failure and hangs nothing.",
+                mount is a failure and hangs nothing. With `list` every path that a file of \
+                exports names does.",
         keys: PATH,
     },
     TableOf {
@@ -112,6 +169,8 @@ pub(super) const ROOT: &[Key] = &[
     key("giveover", "table", "", "how a service is handed over"),
     key("control", "table", "", "who may command"),
     key("board", "table", "", "the hardware that resets this host"),
+    key("watch", "table", "", "where people and programs may look"),
+    key("notify", "tables", "", "who is told what happens"),
     key("policy", "tables", "", "limits under names"),
     key("pool", "tables", "", "members behind a balancer"),
     key("service", "tables", "", "what is watched"),
@@ -169,10 +228,36 @@ pub(super) const CONTROL: &[Key] = &[key(
     "who may command, besides root and the daemon's own user",
 )];
 
+/// `[watch]`.
+pub(super) const WATCH: &[Key] = &[key(
+    "listen",
+    "address of this host with a port, or absolute path",
+    "",
+    "/metrics, /status.json, /events and a page at /",
+)];
+
+/// `[notify.NAME]`.
+pub(super) const NOTIFY: &[Key] = &[
+    key("command", "command", "", "run for each notice; $SERVICE, $REASON and $NODE say which"),
+    key("webhook", "URL of http or https", "", "each notice is posted there, as JSON"),
+    key("on", "list of edges", "every edge", "which; `giveover help EDGE` explains each"),
+    key("repeat", "duration", "never", "while an incident lasts its notice is given again"),
+];
+
 /// `[board]`.
 pub(super) const BOARD: &[Key] = &[
-    key("kind", "giveover", "\"giveover\"", "a board with our firmware"),
-    key("port", "absolute path", "", "its serial port; a name under /dev/serial/by-id stays"),
+    key(
+        "kind",
+        "giveover, linux, stick",
+        "\"giveover\"",
+        "a board with our firmware, a watchdog of the kernel's, a USB stick of one byte a command",
+    ),
+    key(
+        "port",
+        "absolute path",
+        "",
+        "its serial port; a name under /dev/serial/by-id stays; linux: \"/dev/watchdog\"",
+    ),
     key(
         "key",
         "absolute path, or the name of a credential",
@@ -181,6 +266,7 @@ pub(super) const BOARD: &[Key] = &[
     ),
     key("timeout", "duration, 1s to 1h", "\"60s\"", "silence of this host that is its failure"),
     key("boot_grace", "duration, 2s to 24h", "\"10m\"", "time to boot after a reset"),
+    key("pretimeout", "duration below timeout", "", "linux: so long before it the kernel warns"),
     key(
         "link_timeout",
         "duration, timeout to 24h",
@@ -273,6 +359,7 @@ pub(super) const SERVICE: &[Key] = &[
     key("network_resources_used", "list of hosts", "", "the hosts, where each has every port"),
     key("port_list", "list of ports", "", "the ports of each of these hosts"),
     key("check", "tables", "", "ways to look at it"),
+    key("error", "rows", "[]", "what an error of its database leads to"),
     key(
         "ladder",
         "list of checks",
@@ -286,6 +373,12 @@ pub(super) const SERVICE: &[Key] = &[
         "command, board, none",
         "command if [giveover] has one",
         "where it goes when restarts do not help",
+    ),
+    key(
+        "budget_spent",
+        "wait, stop",
+        "\"wait\"",
+        "where nobody takes it over, a spent budget waits until it refills, or ends the monitor",
     ),
     key(
         "network",
@@ -341,8 +434,32 @@ pub(super) const HTTP: &[Key] = &[
 ];
 
 /// Keys of `apache` checks.
-pub(super) const APACHE: &[Key] =
-    &[key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for")];
+pub(super) const APACHE: &[Key] = &[
+    key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for"),
+    key(
+        "uris",
+        "list of texts that begin with /",
+        "[]",
+        "asked for besides, each by a check of its own, NAME-1 and on: GET by HTTP/1.1, to which any \
+         status but 500 is healthy",
+    ),
+];
+
+const CONFIG_FILE: Key = key(
+    "config_file",
+    "absolute path",
+    "none: it is plain",
+    "the server's own configuration, read again when it has changed",
+);
+
+/// Keys of `iplanet` checks.
+const IPLANET: &[Key] = &[
+    key("path", "text that begins with /", "the URL's, else \"/\"", "what is asked for"),
+    CONFIG_FILE,
+];
+
+/// Keys of `directory` checks.
+const DIRECTORY: &[Key] = &[CONFIG_FILE];
 
 /// Keys of `command` checks.
 pub(super) const COMMAND: &[Key] = &[
@@ -362,6 +479,21 @@ pub(super) const PATH: &[Key] = &[
     key("path", "absolute path", "the URL's", "which; as in path:///srv/data"),
     key("age", "duration", "any", "it was changed at most so long ago"),
     key("free", "share, 1% to 100%", "any", "at least so much of its file system is free"),
+    key(
+        "list",
+        "absolute path",
+        "",
+        "a file as /etc/exports or dfstab, read anew each time: all its paths must answer",
+    ),
+];
+
+/// Keys of `log` checks.
+pub(super) const LOG: &[Key] = &[
+    key("path", "absolute path", "the URL's", "which; as in log:///var/log/app.log"),
+    key("pattern", "pattern, or several", "", "regular expressions; a line with one is a failure"),
+    key("ignore", "pattern, or several", "", "lines that are none all the same"),
+    key("line", "size, 64B to 1MiB", "\"4KiB\"", "what is looked at of a longer line"),
+    key("cap", "size, 4KiB to 64MiB", "\"1MiB\"", "read at once; what is left, the next time"),
 ];
 
 /// Keys of `xfnts` checks.
@@ -369,7 +501,12 @@ pub(super) const XFNTS: &[Key] =
     &[key("fsinfo", "absolute path", "\"/usr/bin/fsinfo\"", "the program that asks the server")];
 
 /// Keys of `process` checks.
-pub(super) const PROCESS: &[Key] = &[];
+pub(super) const PROCESS: &[Key] = &[key(
+    "name",
+    "name of a program",
+    "the service's own process",
+    "any process of it, as in \"rpc.mountd\"; threads of the kernel too",
+)];
 
 /// The keys of `kind`.
 pub(super) fn of_kind(kind: &str) -> &'static [Key] {
@@ -377,27 +514,71 @@ pub(super) fn of_kind(kind: &str) -> &'static [Key] {
         "tcp" => TCP,
         "http" => HTTP,
         "apache" => APACHE,
+        "iplanet" => IPLANET,
+        "directory" => DIRECTORY,
+        "agent" => agent::KEYS,
         "command" => COMMAND,
+        "log" => LOG,
         "path" => PATH,
+        "process" => PROCESS,
+        "remote" => remote::KEYS,
+        "systemd" => state::KEYS,
         "xfnts" => XFNTS,
-        _ => talk::of_kind(kind).unwrap_or(PROCESS),
+        _ => database::of_kind(kind).or_else(|| talk::of_kind(kind)).unwrap_or(&[]),
     }
 }
 
 /// The kinds that have `key`.
 pub(super) fn kinds_with(key: &str) -> Vec<&'static str> {
     let has = |kind: &&str| {
-        let lists = tls::of_kind(kind).into_iter().chain([of_kind(kind)]);
+        let monitor = if *kind == "postgres" { database::OF_POSTGRES } else { &[] };
+        let lists = tls::of_kind(kind).into_iter().chain([of_kind(kind), monitor]);
         lists.flatten().any(|own| own.name == key)
     };
     KINDS.into_iter().filter(has).collect()
 }
 
 /// The kinds of check in this version.
-pub const KINDS: [&str; 31] = [
-    "tcp", "http", "apache", "command", "path", "process", "xfnts", "smtp", "pop3", "imap", "ftp",
-    "nntp", "telnet", "ldap", "redis", "mqtt", "postgres", "dns", "rpc", "udp", "ping", "https",
-    "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps", "iiops", "tls",
+pub const KINDS: [&str; 39] = [
+    "tcp",
+    "http",
+    "apache",
+    "command",
+    "path",
+    "process",
+    "xfnts",
+    "smtp",
+    "pop3",
+    "imap",
+    "ftp",
+    "nntp",
+    "telnet",
+    "ldap",
+    "redis",
+    "mqtt",
+    "postgres",
+    "dns",
+    "rpc",
+    "udp",
+    "ping",
+    "https",
+    "ftps",
+    "smtps",
+    "pop3s",
+    "imaps",
+    "nntps",
+    "telnets",
+    "ldaps",
+    "iiops",
+    "tls",
+    "oracle",
+    "listener",
+    "iplanet",
+    "directory",
+    "agent",
+    "log",
+    "remote",
+    "systemd",
 ];
 
 /// The key among `known` that goes by the word `word` elsewhere.
@@ -425,7 +606,8 @@ const ELSEWHERE: [(&str, &[&str]); 12] = [
 /// Everything a file may hold, for `giveover schema`.
 #[must_use]
 pub fn text() -> String {
-    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES).chain(&pool::TABLES);
+    let others = talk::TABLES.iter().chain(&tls::TABLES).chain(&database::TABLES);
+    let tables = TABLES.iter().chain(others).chain(&pool::TABLES);
     let texts: Vec<String> =
         tables.filter(|table| !table.keys.is_empty()).map(TableOf::text).collect();
     texts.join("\n") + "\n"
@@ -435,9 +617,19 @@ pub fn text() -> String {
 #[must_use]
 pub fn kind_text(word: &str) -> Option<String> {
     let name = format!("check.NAME, kind {word}");
-    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES);
-    let table = tables.into_iter().find(|table| table.name == name)?;
-    Some(table.text())
+    let tables = TABLES.iter().chain(&talk::TABLES).chain(&tls::TABLES).chain(&database::TABLES);
+    let all: Vec<&TableOf> = tables.collect();
+    let text = |name: &str| all.iter().find(|table| table.name == name).map(|it| it.text());
+    let found = text(&name)?;
+    let more = match word {
+        "postgres" => text("check.NAME, monitor of PostgreSQL"),
+        _ => None,
+    };
+    let rows = match word {
+        "postgres" | "oracle" => text("[[service.NAME.error]]"),
+        _ => None,
+    };
+    Some([Some(found), more, rows].into_iter().flatten().collect::<Vec<_>>().join("\n"))
 }
 
 impl TableOf {

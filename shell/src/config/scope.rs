@@ -4,6 +4,7 @@ use giveover_core::failure::Phase;
 use giveover_core::policy::{Destination, Scope};
 use giveover_core::weight::Weight;
 
+use super::database::Action;
 use super::plan::{
     CheckPlan, Combine, ExitMeaning, ExitTable, GoesTo, Host, Kind, Run, ServicePlan,
 };
@@ -16,6 +17,9 @@ impl CheckPlan {
         let weights = &self.weights;
         let named = self.targets.iter().any(|target| matches!(target.host, Host::Name(_)));
         let mut emits = Vec::new();
+        emits.extend(
+            [weights.late, weights.lacking].into_iter().flatten().map(|it| (Phase::Read, it)),
+        );
         if let Some(weight) = weights.resolve.filter(|_| named) {
             emits.push((Phase::Resolve, weight));
         }
@@ -55,6 +59,22 @@ impl CheckPlan {
                 emits.extend(command.missing.map(|weight| (Phase::Exit, weight)));
             }
             Kind::Process => emits.push((Phase::Died, Weight::COMPLETE)),
+            Kind::Agent(_) => {
+                emits.extend([(Phase::Silence, weights.connect), (Phase::Answer, weights.answer)])
+            }
+            Kind::State(_) => emits.push((Phase::Answer, weights.answer)),
+            Kind::Remote(_) => emits.extend([
+                (Phase::Connect, weights.connect),
+                (Phase::Send, weights.send),
+                (Phase::Read, weights.read),
+                (Phase::Answer, weights.answer),
+            ]),
+            // Rows of errors, and the second time-out, can make a complete failure besides.
+            Kind::Database(_) => emits.extend([
+                (Phase::Connect, weights.connect),
+                (Phase::Read, weights.read),
+                (Phase::Answer, weights.answer),
+            ]),
             Kind::Xfnts { .. } => emits.extend([
                 (Phase::Connect, weights.connect),
                 (Phase::Close, weights.close),
@@ -68,7 +88,13 @@ impl CheckPlan {
     /// Whether it can find what skips the restart.
     #[must_use]
     pub fn can_be_immediate(&self) -> bool {
-        let Kind::Command(command) = &self.kind else { return false };
+        let command = match &self.kind {
+            Kind::Command(command) => command,
+            Kind::Database(plan) => {
+                return plan.rows.iter().any(|row| row.action == Action::Switch);
+            }
+            _ => return false,
+        };
         match &command.exit {
             ExitTable::Weight => true,
             ExitTable::Plain | ExitTable::Plugin => false,

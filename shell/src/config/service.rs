@@ -7,17 +7,18 @@ use giveover_core::time::Span;
 
 use super::address::Addresses;
 use super::check::{self, Around, MOST_CHECKS};
+use super::database::Rows;
 use super::files::Files;
 use super::later;
 use super::name;
 use super::needs::{self, Wants};
-use super::plan::{CheckPlan, GoesTo, LeftToUnit, Run, ServicePlan, Terms};
+use super::plan::{CheckPlan, GoesTo, Kind, LeftToUnit, Run, ServicePlan, Terms};
 use super::policy::{Policies, Settled, SourceLists};
 use super::preset::{self, Presets};
 use super::reader::{Reader, header};
 use super::report::Findings;
 use super::run;
-use super::schema::{self, Key};
+use super::schema;
 use super::scope;
 use super::source::Place;
 use super::target;
@@ -107,8 +108,7 @@ fn read(
         None => Cow::Borrowed(written),
     };
     let path = format!("service.{}", entry.key);
-    refuse_error_rows(&table, &path, out);
-    let reader = Reader::new(&table, header(entry), path, &[schema::SERVICE, ERROR_ROWS], out);
+    let reader = Reader::new(&table, header(entry), path, &[schema::SERVICE], out);
     let draft = Draft::read(&reader, ground, out);
     let preset_name = preset.and_then(|preset| match &preset.node.value {
         Value::Text(name) => Some(name.as_str()),
@@ -134,17 +134,6 @@ fn read(
     (service, wants)
 }
 
-/// Known, so that it gets a message of its own.
-const ERROR_ROWS: &[Key] = &[Key { name: "error", takes: "", default: "", about: "" }];
-
-fn refuse_error_rows(table: &Table, path: &str, out: &mut Findings) {
-    if let Some(rows) = table.get("error") {
-        let message = format!("[[{path}.error]] is not in this version");
-        let label = "take it out; rows of errors belong to checks of databases";
-        out.error(rows.place, message).label(label);
-    }
-}
-
 /// A service but for its checks and limits, which depend on each other.
 struct Draft {
     run: Run,
@@ -154,6 +143,8 @@ struct Draft {
     network: bool,
     wants: Wants,
     allow: Vec<&'static str>,
+    rows: Rows,
+    stops_when_spent: bool,
 }
 
 impl Draft {
@@ -166,6 +157,8 @@ impl Draft {
             network: reader.read("network", values::boolean, out).unwrap_or(false),
             wants: reader.read("needs", wants, out).unwrap_or_default(),
             allow: reader.read("allow", warning::allowed, out).unwrap_or_default(),
+            rows: Rows::read(reader, out),
+            stops_when_spent: reader.read("budget_spent", budget_spent, out).unwrap_or(false),
         }
     }
 
@@ -180,6 +173,11 @@ impl Draft {
         let watched = !reader.has("unit") && !reader.has("start");
         let goes_to =
             if watched && !reader.has("giveover") { GoesTo::Nobody } else { self.goes_to };
+        if self.stops_when_spent && goes_to != GoesTo::Nobody {
+            let message = "budget_spent: a service that is given over has no spent budget";
+            out.error(reader.place("budget_spent"), message)
+                .label("giveover = \"none\" goes with it");
+        }
         let left_to_unit = fit(&mut limits, &self.run, watched, goes_to);
         let around = Around {
             path: &reader.path,
@@ -189,9 +187,18 @@ impl Draft {
             probe_timeout: limits.limits.probe_timeout,
             interval: limits.limits.thorough_probe_interval,
             has_process: !watched,
+            rows: &self.rows,
         };
         let ladder = ladder(reader, out);
         let (checks, check_places) = checks(reader, &around, out)?;
+        let has_database = checks.iter().any(|check| matches!(check.kind, Kind::Database(_)));
+        if !self.rows.is_empty() && !has_database {
+            let message =
+                format!("{}.error: rows of errors belong to checks of databases", reader.path);
+            let place = reader.entry("error").map_or(reader.header, |entry| entry.place);
+            let finding = out.error(place, message);
+            finding.label("there is no check of kind postgres or oracle").of_absence();
+        }
         if reader.read("transparent", values::boolean, out) == Some(true) {
             only_pings(&checks, &check_places, out);
         }
@@ -213,6 +220,7 @@ impl Draft {
             policy: policy.into(),
             giveover: goes_to,
             network: self.network,
+            stops_when_spent: self.stops_when_spent,
             left_to_unit,
             sources: sources.of(&limits),
         };
@@ -321,6 +329,11 @@ fn goes_to(reader: &Reader<'_>, ground: &Ground<'_>, out: &mut Findings) -> Goes
     otherwise
 }
 
+/// Whether the monitor ends once the budget is spent.
+fn budget_spent(key: &str, node: &Node, out: &mut Findings) -> Option<bool> {
+    values::one_of(&["wait", "stop"])(key, node, out).map(|place| place == 1)
+}
+
 fn wants(key: &str, node: &Node, out: &mut Findings) -> Option<Wants> {
     values::list(key, node, out, |key, node, out| {
         values::text(key, node, out).map(|name| (name.to_owned(), node.place))
@@ -344,13 +357,30 @@ fn checks(
     });
     // Every one of them is read before the first wrong one ends this.
     let read: Vec<_> = read.collect();
-    read.into_iter().collect::<Option<Vec<_>>>().map(|checks| checks.into_iter().unzip())
+    let mut read = read.into_iter().collect::<Option<Vec<_>>>()?;
+    // Behind all that have names of their own, whose places are rungs of ladders.
+    for (place, entry) in entries.iter().enumerate() {
+        for uri in check::read_uris(entry, &read[place].0, out) {
+            if let Some(other) = entries.iter().find(|other| *other.key == *uri.name) {
+                let message = format!("check.{}: `uris` of check.{} has it", other.key, entry.key);
+                out.error(other.place, message).label("give it another name");
+                return None;
+            }
+            read.push((uri, entry.node.place));
+        }
+    }
+    if read.len() > MOST_CHECKS {
+        let message = format!("{}: {} checks are too many", reader.path, read.len());
+        out.error(reader.place("check"), message).label("fewer `uris`");
+        return None;
+    }
+    Some(read.into_iter().unzip())
 }
 
 /// A transparent device passes on what is sent through it: what answers above L3 is not it.
 fn only_pings(checks: &[CheckPlan], places: &[Place], out: &mut Findings) {
     for (check, place) in checks.iter().zip(places) {
-        let word = check.kind.word();
+        let word = check.word();
         if check.asks_addresses() && word != "ping" {
             let message = format!(
                 "check.{}: {} check asks whoever is behind it",

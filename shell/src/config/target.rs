@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::later;
+use super::agent;
 use super::plan::Host;
 use super::schema::KINDS;
 use super::talk;
@@ -29,6 +29,8 @@ pub(super) struct Target<'t> {
     pub(super) user: &'t str,
     /// The path with its query, as written; empty if none is.
     pub(super) path: &'t str,
+    /// The socket in the file system that is asked instead of an address.
+    pub(super) socket: Option<Box<str>>,
 }
 
 /// What is wrong with a target, and perhaps the remedy.
@@ -49,11 +51,6 @@ pub(super) fn kind(word: &str) -> Result<&'static str, BadTarget> {
     if let Some(kind) = KINDS.iter().find(|kind| **kind == word) {
         return Ok(kind);
     }
-    if let Some(remedy) = later::kind(word) {
-        let kinds = words::and(KINDS);
-        let message = format!("`{word}` checks are not in this version: kinds here are {kinds}");
-        return Err(BadTarget::new(message, remedy));
-    }
     let remedy = match words::nearest(word, KINDS) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("kinds are {}", words::and(KINDS)),
@@ -65,7 +62,7 @@ pub(super) fn kind(word: &str) -> Result<&'static str, BadTarget> {
 pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
     let Some((word, rest)) = text.split_once("://") else {
         let bare = kind(text).map_err(|bad| not_even_a_kind(text, bad))?;
-        return Ok(Target { kind: bare, address: None, authority: "", user: "", path: "" });
+        return Ok(Target::bare(bare, ""));
     };
     let kind = kind(word)?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -79,13 +76,20 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
         "process" => {
             return Err(BadTarget::new("a process has no address", "write \"process\" alone"));
         }
-        "path" if authority.is_empty() && path.starts_with('/') => {
-            return Ok(Target { kind, address: None, authority: "", user: "", path });
+        "path" | "log" if authority.is_empty() && path.starts_with('/') => {
+            return Ok(Target::bare(kind, path));
         }
+        "log" => return Err(BadTarget::new("a log is of this host", "log:///var/log/app.log")),
+        "systemd" => return Ok(Target::bare(kind, rest)),
+        "oracle" | "listener" => {
+            let remedy = format!("{{ kind = \"{word}\" }} and its keys");
+            return Err(BadTarget::new(format!("{} check has no URL", a(kind)), remedy));
+        }
+        "postgres" if path.contains('?') => return at_socket(kind, authority, path),
         "path" => return Err(BadTarget::new("a path is of this host", "path:///srv/data")),
-        "http" | "apache" | "https" => check_path(path)?,
+        "http" | "apache" | "https" | "iplanet" => check_path(path)?,
         _ if path.is_empty() => {}
-        _ if talk::path_means(plain(kind)).is_some() => plain_path(kind, path)?,
+        _ if path_means(plain(kind)).is_some() => plain_path(kind, path)?,
         _ => {
             let remedy = format!("{word}://{authority}");
             return Err(BadTarget::new(format!("{} target has no path", a(kind)), remedy));
@@ -104,12 +108,60 @@ pub(super) fn parse(text: &str) -> Result<Target<'_>, BadTarget> {
         let remedy = format!("ping://{}", authority.get(..end).unwrap_or_default());
         return Err(BadTarget::new("a ping target has no port", remedy));
     }
-    Ok(Target { kind, address: Some(address), authority, user, path })
+    Ok(Target { address: Some(address), authority, user, ..Target::bare(kind, path) })
+}
+
+impl<'t> Target<'t> {
+    /// One that says nothing of whom it asks.
+    const fn bare(kind: &'static str, path: &'t str) -> Self {
+        Self { kind, address: None, authority: "", user: "", path, socket: None }
+    }
+}
+
+/// `USER@[:PORT]/DATABASE?host=/DIRECTORY`: a socket of PostgreSQL in the file system.
+fn at_socket<'t>(
+    kind: &'static str,
+    authority: &'t str,
+    path: &'t str,
+) -> Result<Target<'t>, BadTarget> {
+    let form = "as in postgres://giveover@/postgres?host=/run/postgresql";
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let (user, rest) = authority.rsplit_once('@').unwrap_or(("", authority));
+    if user.contains(':') {
+        return Err(BadTarget::new("a password has no place in a target", "use password_file"));
+    }
+    let digits = match rest.strip_prefix(':') {
+        Some(digits) => digits,
+        None if rest.is_empty() => "5432",
+        None => {
+            return Err(BadTarget::new("a socket in the file system has no host besides", form));
+        }
+    };
+    let number = port(digits)?;
+    let Some(dir) = query.strip_prefix("host=").filter(|dir| dir.starts_with('/')) else {
+        return Err(BadTarget::new("only `host` with an absolute path may follow a `?`", form));
+    };
+    if dir.contains(['&', '%', '?', '#']) || dir.len() > 90 {
+        let message = "the directory of a socket is at most 90 plain characters";
+        return Err(BadTarget::new(message, form));
+    }
+    plain_path(kind, if path.is_empty() { "/" } else { path })?;
+    let socket = format!("{}/.s.PGSQL.{number}", dir.trim_end_matches('/'));
+    Ok(Target { user, socket: Some(socket.into()), ..Target::bare(kind, path) })
+}
+
+/// What the path of a URL of `kind` means, where it is a name.
+fn path_means(kind: &str) -> Option<&'static str> {
+    match kind {
+        "agent" => Some("name"),
+        "remote" => Some("service"),
+        kind => talk::path_means(kind),
+    }
 }
 
 /// The path of a kind for which it is a name: taken as it is written.
 fn plain_path(kind: &'static str, path: &str) -> Result<(), BadTarget> {
-    let key = talk::path_means(plain(kind)).unwrap_or_default();
+    let key = path_means(plain(kind)).unwrap_or_default();
     let name = path.strip_prefix('/').unwrap_or_default();
     if name.contains(['/', '?', '#', '%']) || !path.starts_with('/') {
         let message = format!("{} target has a plain name for its path", a(kind));
@@ -125,7 +177,10 @@ fn plain(kind: &str) -> &str {
 
 /// `a tcp`, `an http`.
 pub(super) fn a(kind: &str) -> String {
-    let spelled = ["http", "apache", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt"];
+    let spelled = [
+        "agent", "http", "apache", "xfnts", "smtp", "imap", "ftp", "nntp", "ldap", "mqtt",
+        "oracle", "iplanet",
+    ];
     let n = if spelled.contains(&plain(kind)) || kind == "iiops" { "n" } else { "" };
     format!("a{n} {kind}")
 }
@@ -229,8 +284,10 @@ pub(super) fn port(text: &str) -> Result<u16, BadTarget> {
 /// The port of `kind` where none is written.
 pub(super) fn usual_port(kind: &str) -> Option<u16> {
     match kind {
-        "http" | "apache" => Some(80),
+        "http" | "apache" | "iplanet" => Some(80),
+        "directory" => Some(389),
         "xfnts" => Some(7100),
+        "agent" => Some(agent::PORT),
         _ => talk::usual_port(kind).or_else(|| tls::usual_port(kind)),
     }
 }
@@ -243,7 +300,7 @@ mod tests {
         let address = address(text).ok()?;
         let host = match address.host {
             Host::Address(address) => address.to_string(),
-            Host::Name(name) => name.into(),
+            Host::Name(name) | Host::Socket(name) => name.into(),
         };
         Some((host, address.port))
     }
@@ -303,6 +360,9 @@ mod tests {
         assert_eq!(parse("http://h?x=1").expect("a target").path, "?x=1");
         let target = parse("postgres://me@h:1/d").expect("a target");
         assert_eq!((target.kind, target.user, target.path), ("postgres", "me", "/d"));
+        let target = parse("postgres://me@:1/d?host=/run/pg/").expect("a target");
+        assert_eq!((target.user, target.path, target.address), ("me", "/d", None));
+        assert_eq!(target.socket.as_deref(), Some("/run/pg/.s.PGSQL.1"));
         let base = parse("ldap://h/dc=example,dc=org").expect("a target");
         assert_eq!((base.authority, base.path), ("h", "/dc=example,dc=org"));
         assert_eq!(parse("process").expect("a target").address, None);
@@ -312,6 +372,10 @@ mod tests {
             "ftp://u@h",
             "postgres://u:secret@h",
             "postgres://h/d?host=/run",
+            "postgres://u@/d?host=run",
+            "postgres://u:p@/d?host=/run",
+            "postgres://u@/d?host=/run&port=1",
+            "oracle://scott@ORCL",
             "ldap://h/dc=a%20b",
             "htp://h",
             "tcp://h:1/x",

@@ -49,6 +49,28 @@ pub(super) fn path<'t>(key: &str, node: &'t Node, out: &mut Findings) -> Option<
     Some(path)
 }
 
+/// The file of a secret: an absolute path, or a bare name under `$CREDENTIALS_DIRECTORY`.
+pub(super) fn secret_file<'t>(key: &str, node: &'t Node, out: &mut Findings) -> Option<&'t str> {
+    let name = word(key, node, out)?;
+    if name.starts_with('/') || words::is_name(name) && !name.starts_with('.') {
+        return Some(name);
+    }
+    let message = format!("{key}: must be an absolute path, or the bare name of a credential");
+    out.error(node.place, message);
+    None
+}
+
+/// A name, as services and checks have.
+pub(super) fn name<'t>(key: &str, node: &'t Node, out: &mut Findings) -> Option<&'t str> {
+    let name = text(key, node, out)?;
+    if !words::is_name(name) {
+        let finding = out.error(node.place, format!("{key}: `{name}` is no name"));
+        finding.label("names are 1 to 64 of A-Z a-z 0-9 _ - . @ :");
+        return None;
+    }
+    Some(name)
+}
+
 /// `true` or `false`.
 pub(super) fn boolean(key: &str, node: &Node, out: &mut Findings) -> Option<bool> {
     match node.value {
@@ -82,6 +104,13 @@ pub(super) fn weight(key: &str, node: &Node, out: &mut Findings) -> Option<Weigh
 pub(super) fn span(key: &str, node: &Node, out: &mut Findings) -> Option<Span> {
     let text = quantity_text(key, "a duration", "s", "ms", node, out)?;
     let result = quantity::duration(text);
+    quantity_or_error(key, text, result, &DURATION, node, out)
+}
+
+/// A length of time in milliseconds, also one too long for a [`Span`].
+pub(super) fn long_span(key: &str, node: &Node, out: &mut Findings) -> Option<u64> {
+    let text = quantity_text(key, "a duration", "s", "ms", node, out)?;
+    let result = quantity::milliseconds(text);
     quantity_or_error(key, text, result, &DURATION, node, out)
 }
 

@@ -4,7 +4,8 @@
 //! (L1): a loop that does not come round feeds nobody.
 
 mod ask;
-mod doc;
+pub(crate) mod doc;
+mod dog;
 mod end;
 mod memory;
 mod port;
@@ -17,6 +18,7 @@ use giveover_core::time::{Instant, Span};
 use giveover_core::wire::{KeyId, ToBoard};
 
 use self::ask::AskFor;
+use self::dog::Leash;
 use self::end::Shutdown;
 use self::memory::Memory;
 use self::port::{Pairing, PortTrouble};
@@ -34,6 +36,10 @@ const PORT: u32 = 0;
 /// A decision this much past its deadline keeps the board from being fed.
 const OVERDUE: Span = Span::from_secs(1);
 
+/// A board that does not answer so soon after our start is waited for before that is an alarm: it
+/// may have been powered up with us.
+const AT_START: Span = Span::from_secs(5);
+
 /// At shutdown, an answer to the announced end is waited for no longer than this.
 const FAREWELL: Span = Span::from_secs(1);
 
@@ -43,6 +49,8 @@ const SUSPEND: Span = Span::from_secs(120);
 /// The board as the daemon has it.
 pub(super) struct Board {
     plan: BoardPlan,
+    /// Hardware of another kind than ours; then the link is never opened.
+    leash: Option<Leash>,
     link: Link,
     serial: Option<Serial>,
     /// What may be shown of the key that the port was opened with.
@@ -60,6 +68,9 @@ pub(super) struct Board {
     /// What people were told last, and since when it is so.
     said: Option<(bool, String)>,
     since: Instant,
+    /// Until when silence is no alarm yet; that it is waited for was said.
+    alarm_at: Instant,
+    waits: bool,
     /// Since when the services that matter have been ok; and the boot was confirmed.
     ok_since: Option<Instant>,
     confirmed: bool,
@@ -80,6 +91,7 @@ impl Board {
     fn new(plan: BoardPlan, memory: Memory, now: Instant) -> Self {
         Self {
             link: Link::new(plan.settings, memory.device()),
+            leash: Leash::of(&plan),
             plan,
             serial: None,
             key: None,
@@ -94,6 +106,8 @@ impl Board {
             armed_for: None,
             said: None,
             since: now,
+            alarm_at: now.after(AT_START),
+            waits: false,
             ok_since: None,
             confirmed: false,
             resets_ever: None,
@@ -107,6 +121,9 @@ impl Board {
 
     /// Whether it guards this host, as far as it has told.
     fn is_armed(&self) -> bool {
+        if let Some(leash) = &self.leash {
+            return leash.guard().is_some();
+        }
         let guards = |state| matches!(state, State::Armed | State::Warned);
         self.link.is_ready()
             && self.link.told().report.as_ref().is_some_and(|(report, _)| guards(report.state))
@@ -114,10 +131,34 @@ impl Board {
 
     fn next_due(&self) -> Option<Instant> {
         let pairing = self.pairing.as_ref().map(Pairing::due);
-        let feed = if self.withheld { None } else { self.link.feed_due() };
-        let dues = [self.link.poll_timeout(), feed, self.again, pairing];
-        let rest = [self.suspend_until, self.farewell];
+        let feed = if self.withheld { None } else { self.feed_due() };
+        let far = match &self.leash {
+            Some(leash) => leash.poll_timeout(),
+            None => self.link.poll_timeout(),
+        };
+        let dues = [far, feed, self.again, pairing];
+        let alarm = Some(self.alarm_at).filter(|_| self.waits);
+        let rest = [self.suspend_until, self.farewell, alarm];
         dues.into_iter().chain(rest).flatten().min()
+    }
+
+    fn feed_due(&self) -> Option<Instant> {
+        match &self.leash {
+            Some(leash) => leash.feed_due(&self.plan),
+            None => self.link.feed_due(),
+        }
+    }
+
+    /// The announced end did not come: it is fed again.
+    fn resume(&mut self, now: Instant) {
+        match &mut self.leash {
+            Some(leash) => {
+                if leash.resume() {
+                    self.again = Some(now);
+                }
+            }
+            None => self.link.resume(),
+        }
     }
 }
 
@@ -139,13 +180,16 @@ impl Daemon {
         let wanted = self.plan.board.as_deref().filter(|_| !self.plan.host.observe).cloned();
         match (&mut self.board, wanted) {
             (Some(board), Some(wanted))
-                if board.plan.port == wanted.port && board.plan.key == wanted.key =>
+                if board.plan.port == wanted.port
+                    && board.plan.kind.same_hardware(&wanted.kind) =>
             {
-                if board.plan.settings != wanted.settings {
+                let other = board.plan.settings != wanted.settings;
+                if other && board.leash.is_none() {
                     board.link.configure(wanted.settings, now);
                 }
                 board.plan = wanted;
                 board.touched = true;
+                self.retime_dog();
                 self.write_to_board();
             }
             (Some(_), wanted) => {
@@ -178,13 +222,14 @@ impl Daemon {
         }
         self.open_port();
         self.board_dues();
-        let feed_due = self.board.as_ref().and_then(|board| board.link.feed_due());
+        let feed_due = self.board.as_ref().and_then(|board| board.feed_due());
         if feed_due.is_some_and(|due| now >= due) && self.may_feed() {
             let verdict = self.verdict();
             if let Some(board) = &mut self.board {
                 board.touched = true;
                 board.link.feed(verdict, now);
             }
+            self.feed_dog();
             self.confirm_boot();
         }
         self.take_board_news();
@@ -196,9 +241,16 @@ impl Daemon {
     fn board_dues(&mut self) {
         let now = self.now;
         let Some(board) = &mut self.board else { return };
+        if board.waits && now >= board.alarm_at {
+            board.waits = false;
+            board.touched = true;
+        }
         if board.suspend_until.is_some_and(|until| now >= until) {
             board.suspend_until = None;
-            board.link.resume();
+            board.resume(now);
+        }
+        if board.leash.is_some() {
+            return self.dog_due();
         }
         if board.pairing.is_some() {
             board.touched = true;
@@ -256,7 +308,7 @@ impl Daemon {
         let well = self.plan.services.iter().zip(&self.watches).all(|(plan, watch)| {
             plan.giveover != GoesTo::Board || watch.monitor.status() == Status::Ok
         });
-        let Some(board) = &mut self.board else { return };
+        let Some(board) = self.board.as_mut().filter(|board| board.leash.is_none()) else { return };
         if !well {
             board.ok_since = None;
             return;
@@ -339,6 +391,13 @@ impl Daemon {
             }
             return;
         }
+        if board.said.is_none() && state == "no_answer" && now < board.alarm_at {
+            if !std::mem::replace(&mut board.waits, true) {
+                self.say_host(message::Event::Board, "waiting for the board".to_owned());
+            }
+            return;
+        }
+        board.waits = false;
         let said = (armed, cause.clone());
         if board.said.as_ref() == Some(&said) {
             return;
@@ -347,7 +406,10 @@ impl Daemon {
         board.since = now;
         if armed {
             let timeout = u64::from(board.plan.settings.timeout.as_millis());
-            let text = words::armed(timeout, board.key.unwrap_or(KeyId(0)));
+            let text = match &board.leash {
+                Some(leash) => leash.armed(timeout),
+                None => words::armed(timeout, board.key.unwrap_or(KeyId(0))),
+            };
             self.say_host(message::Event::BoardArmed, text);
         } else {
             self.say_host(message::Event::BoardNotArmed, words::not_armed(&cause));
@@ -356,7 +418,10 @@ impl Daemon {
 
     /// Whether it has our settings and has been armed.
     pub(super) fn is_board_ready(&self) -> bool {
-        self.board.as_ref().is_some_and(|board| board.link.is_ready())
+        self.board.as_ref().is_some_and(|board| match &board.leash {
+            Some(leash) => leash.guard().is_some(),
+            None => board.link.is_ready(),
+        })
     }
 
     /// Why it does not guard this host, for people.

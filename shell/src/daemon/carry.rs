@@ -117,7 +117,7 @@ impl Daemon {
             Ask::Probe { service, check } => self.probe_once(client, &service, check.as_deref()),
             Ask::BoardLog => match self.board_log() {
                 Some(entries) => self.answer_json(client, &entries),
-                None => self.refuse(client, 404, self.why_no_board()),
+                None => self.refuse(client, 404, &self.why_no_board()),
             },
             Ask::Command(command) => self.command(client, peer, &command),
         }

@@ -51,6 +51,14 @@ impl Daemon {
     /// Begins one check on each of its targets.
     fn begin_check(&mut self, service: usize, place: u8) {
         let now = self.now;
+        let cycle = self.watches[service].cycle;
+        let id = ProbeId { service: service as u32, check: place, target: 0, cycle };
+        if let Some(state) = self.watches[service].checks.get_mut(usize::from(place)) {
+            (state.worst, state.pending) = (None, 1);
+        }
+        if !self.settle_instance(id) {
+            return;
+        }
         let plan = &self.plan.services[service];
         let watch = &mut self.watches[service];
         let (Some(state), Some(check)) =
@@ -58,21 +66,28 @@ impl Daemon {
         else {
             return;
         };
-        let id = ProbeId { service: service as u32, check: place, target: 0, cycle: watch.cycle };
-        state.worst = None;
-        state.pending = 1;
         match &check.kind {
             Kind::Process => {
                 let result = self.look_at_process(service, place);
                 self.take(Answer { id, result, elapsed_ms: 0, shown: 0 });
             }
             Kind::Command(_) => self.begin_program(id),
+            Kind::Database(plan) if plan.asks_address() && check.targets.is_empty() => {
+                self.no_address(id);
+            }
+            Kind::Database(_) => self.ask_database(id, false),
+            Kind::State(_) => self.begin_look(id),
+            Kind::Agent(_) if check.targets.is_empty() && check.asks_addresses() => {
+                self.no_address(id);
+            }
+            Kind::Agent(_) => self.answer_agent(id),
             Kind::Tcp { .. }
             | Kind::Http(_)
             | Kind::Xfnts { .. }
             | Kind::Talk(_)
             | Kind::Tls(_)
             | Kind::Hello(_)
+            | Kind::Remote(_)
                 if check.targets.is_empty() =>
             {
                 self.no_address(id);
@@ -82,7 +97,8 @@ impl Daemon {
             | Kind::Xfnts { .. }
             | Kind::Talk(_)
             | Kind::Tls(_)
-            | Kind::Hello(_) => {
+            | Kind::Hello(_)
+            | Kind::Remote(_) => {
                 state.pending = check.targets.len().min(usize::from(u8::MAX)) as u8;
                 for target in 0..state.pending {
                     self.begin_target(ProbeId { target, ..id }, now);
@@ -100,13 +116,22 @@ impl Daemon {
         self.prober.start(&mut self.reactor, &self.plan.services, id, now);
     }
 
+    /// Begins a probe of a database's monitor.
+    pub(super) fn ask_database(&mut self, id: ProbeId, once: bool) {
+        let now = self.now;
+        let plan = &self.plan.services[id.service as usize];
+        let check = &plan.checks[usize::from(id.check)];
+        let databases = self.databases.get_or_insert_with(Box::default);
+        databases.start(&mut self.reactor, &plan.name, (check, once), id, now);
+    }
+
     /// Begins a check that is a command. Its program is made ready once.
     pub(super) fn begin_program(&mut self, id: ProbeId) {
         let now = self.now;
         let plan = &self.plan.services[id.service as usize];
         let check = &plan.checks[usize::from(id.check)];
         let Kind::Command(command) = &check.kind else { return };
-        let key = (id.service, id.check, id.target);
+        let (key, command) = self.program_of(id, command);
         if !self.programs.contains_key(&key) {
             let values = Values {
                 service: Some(&plan.name),
@@ -115,7 +140,7 @@ impl Daemon {
                 ..Values::default()
             };
             let environment = self.reactor.children.environment();
-            match Command::new(command, &check.weights, &values, environment) {
+            match Command::new(&command, &check.weights, &values, environment) {
                 Ok(command) => {
                     self.programs.insert(key, command);
                 }

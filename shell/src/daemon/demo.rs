@@ -62,9 +62,9 @@ impl Stage {
     }
 }
 
-/// `giveover run --demo`: returns its exit status.
+/// `giveover run --demo`: returns its exit status. `journal` is kept where it is given.
 #[must_use]
-pub fn run(paint: Paint) -> u8 {
+pub fn run(paint: Paint, journal: Option<PathBuf>) -> u8 {
     let stage = match Stage::set() {
         Ok(stage) => stage,
         Err(error) => {
@@ -77,6 +77,7 @@ pub fn run(paint: Paint) -> u8 {
         file: Some(stage.file.clone()),
         state: Some(stage.state()),
         socket: stage.socket(),
+        journal,
         paint,
         until_given_over: true,
         ..Options::default()

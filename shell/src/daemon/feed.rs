@@ -61,6 +61,9 @@ impl Daemon {
             Action::Giveover { ticket, reason } => self.begin_handover(service, ticket, reason),
             Action::Cancel { ticket } => self.cancel_handover(service, ticket),
             Action::Reset { cause } => self.reset_node(service, cause),
+            Action::BudgetSpent if self.plan.services[service].stops_when_spent => {
+                self.end_monitor(service, "its spent budget");
+            }
             // Told already; there is nothing to do.
             Action::BudgetSpent | Action::Log | Action::Status { .. } => {}
             _ => {}

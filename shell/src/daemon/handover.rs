@@ -54,7 +54,6 @@ impl Daemon {
         if self.plan.services[service].giveover == GoesTo::Board {
             return self.give_over_to_board(service, ticket, reason);
         }
-        self.charge_host();
         let goes = self.plan.services[service].giveover == GoesTo::Command;
         let other = [Candidate { node: OTHER, up: true, vetoes: false }];
         let request = Request {
@@ -128,6 +127,8 @@ impl Daemon {
 
     /// Granted: this monitor ends, the service is stopped and proven so.
     fn granted(&mut self, service: usize, ticket: Ticket) {
+        // Only now: what is denied every few minutes must not use up the actions of all.
+        self.charge_host();
         self.enter(service, ticket, Asked::Stopping);
         self.say(service, message::Event::Granted, words::granted(COMMAND));
         self.feed(service, Event::GiveoverDone { ticket, outcome: GiveoverOutcome::Granted });

@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
-use giveover_core::failure::ProbeResult;
+use giveover_core::failure::{Phase, ProbeResult};
 use giveover_core::host::{Budget, LocalFaultRule};
 use giveover_core::monitor::{Event, Holder};
 use giveover_core::time::Instant;
 
 use super::{DAEMON_BUDGET, Daemon};
+use crate::config::agent::Transport;
+use crate::config::look::Looks;
 use crate::config::plan::{CheckPlan, Host, HostPlan, Kind, ServicePlan};
 use crate::journal::{HostBudget, Note};
 use crate::message::{self, host};
@@ -79,6 +81,9 @@ impl Daemon {
         let (spent, count) = (self.host.budget.spent(now), self.host.budget.count());
         self.say_host(message::Event::HostBudgetOver, host::host_budget_over(spent, count, per));
         for service in 0..self.shown() {
+            if self.host.spent {
+                return; // one that was released has used it up again: the others stay held
+            }
             self.feed(service, Event::Release(Holder::HostBudget));
         }
     }
@@ -87,10 +92,11 @@ impl Daemon {
     ///
     /// Judged when a cycle fails, when one heals, and when trusted servers have been asked.
     pub(super) fn judge_local_fault(&mut self) {
-        let trusted = self.trusted();
-        let holds = trusted.1 > 0 && {
+        let Heard { answering, silent, .. } = self.heard();
+        let asked = answering + silent;
+        let holds = asked > 0 && {
             let failing = self.failing_lately();
-            self.host.rule.holds(self.shown() as u32, failing, trusted.1, trusted.0)
+            self.host.rule.holds(self.shown() as u32, failing, asked, answering)
         };
         if holds == self.host.local_fault {
             return;
@@ -123,13 +129,38 @@ impl Daemon {
     /// Trusted servers: how many answered last, and how many there are. They are the checks of
     /// a service of their own, behind those that are shown.
     pub(super) fn trusted(&self) -> (u16, u16) {
-        let Some(watch) = self.watches.get(self.shown()) else { return (0, 0) };
-        // One that has not been asked yet is not silent.
-        let answers = |result: Option<ProbeResult>| {
-            matches!(result, None | Some(ProbeResult::Healthy | ProbeResult::Void))
-        };
-        let answering = watch.checks.iter().filter(|check| answers(check.result)).count();
-        (answering as u16, watch.checks.len() as u16)
+        let heard = self.heard();
+        (heard.answering, heard.answering + heard.silent + heard.unasked)
+    }
+
+    fn heard(&self) -> Heard {
+        let watch = self.watches.get(self.shown());
+        let checks = watch.map_or(&[][..], |watch| &watch.checks);
+        checks.iter().fold(Heard::default(), |heard, check| heard.and(check.result))
+    }
+}
+
+/// What trusted servers said when they were asked last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Heard {
+    answering: u16,
+    silent: u16,
+    /// Those we could not ask, for want of a right or a descriptor: their silence says nothing.
+    unasked: u16,
+}
+
+impl Heard {
+    fn and(mut self, result: Option<ProbeResult>) -> Self {
+        match result {
+            // One that has not been asked yet is not silent.
+            None | Some(ProbeResult::Healthy | ProbeResult::Void) => self.answering += 1,
+            // A name that cannot be looked up is silence: the network may well be why.
+            Some(ProbeResult::CannotMeasure(cause)) if cause.phase != Phase::Resolve => {
+                self.unasked += 1;
+            }
+            Some(_) => self.silent += 1,
+        }
+        self
     }
 }
 
@@ -142,15 +173,42 @@ fn is_local(check: &CheckPlan) -> bool {
     let loopback = |host: &Host| match host {
         Host::Address(address) => address.is_loopback(),
         Host::Name(name) => &**name == "localhost",
+        Host::Socket(_) => true,
     };
     match check.kind {
-        Kind::Process => true,
-        Kind::Command(_) => false,
+        Kind::Process | Kind::State(_) => true,
+        Kind::Command(ref plan) => matches!(plan.looks, Looks::Log | Looks::Process),
+        // Heard here, and sent from anywhere.
+        Kind::Agent(ref plan) => matches!(plan.transport, Transport::Unix(_)),
+        Kind::Database(ref plan) if !plan.asks_address() => true,
         Kind::Tcp { .. }
         | Kind::Http(_)
         | Kind::Xfnts { .. }
         | Kind::Talk(_)
         | Kind::Tls(_)
-        | Kind::Hello(_) => check.targets.iter().all(|target| loopback(&target.host)),
+        | Kind::Hello(_)
+        | Kind::Remote(_)
+        | Kind::Database(_) => check.targets.iter().all(|target| loopback(&target.host)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use giveover_core::failure::Cause;
+    use giveover_core::weight::Weight;
+
+    use super::*;
+
+    #[test]
+    fn a_trusted_server_that_could_not_be_asked_is_not_silent() {
+        let no_right = ProbeResult::CannotMeasure(Cause::of_check(0, Phase::Connect, 1));
+        let no_name = ProbeResult::CannotMeasure(Cause::of_check(0, Phase::Resolve, 0));
+        let refused =
+            ProbeResult::Failed(Weight::COMPLETE, Cause::of_check(0, Phase::Connect, 111));
+        let heard =
+            [None, Some(ProbeResult::Healthy), Some(no_right), Some(no_name), Some(refused)]
+                .into_iter()
+                .fold(Heard::default(), Heard::and);
+        assert_eq!(heard, Heard { answering: 2, silent: 2, unasked: 1 });
     }
 }

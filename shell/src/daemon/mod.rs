@@ -3,16 +3,21 @@
 //! Every turn waits for what is due or ready, hands readiness to whom it belongs, then what is
 //! due, then takes the answers and feeds them. Nothing in a turn waits for anything.
 
-mod board;
+mod agents;
+pub(crate) mod board;
 mod carry;
 mod control;
 mod cycle;
+mod database;
 pub mod demo;
 mod events;
 mod feed;
 mod handover;
+mod hooks;
 mod host;
 mod http;
+mod instance;
+mod looks;
 mod once;
 mod operator;
 mod pool;
@@ -28,6 +33,8 @@ mod start;
 mod status;
 mod tell;
 mod watch;
+mod web;
+pub mod webhook;
 mod work;
 
 use std::collections::HashMap;
@@ -50,7 +57,8 @@ use self::run::Errands;
 use self::sdnotify::Supervisor;
 use self::watch::Watch;
 use crate::check::command::{Command, Commands};
-use crate::check::{Answer, Handover, Prober};
+use crate::check::database::Databases;
+use crate::check::{Answer, Handover, ProbeId, Prober};
 use crate::clock::Clock;
 use crate::config::plan::Plan;
 use crate::journal::Journal;
@@ -71,6 +79,7 @@ const DAEMON_END: u32 = 4;
 const DAEMON_WATCHDOG: u32 = 5;
 const DAEMON_BOARD: u32 = 6;
 const DAEMON_ORPHANS: u32 = 7;
+const DAEMON_NOTICES: u32 = 8;
 
 /// A wait as long as this is worth writing what could have waited.
 const IDLE_MS: u64 = 900;
@@ -104,6 +113,9 @@ pub struct Daemon {
     control: Control,
     /// The board, if there is one.
     board: Option<Box<board::Board>>,
+    /// Where people and programs look, if anywhere.
+    web: Option<Box<web::Web>>,
+    hooks: hooks::Hooks,
     /// The socket reports come in on; without it everything else goes on.
     notify: Option<Notify>,
     signals: Signals,
@@ -124,8 +136,12 @@ pub struct Daemon {
     host: HostState,
     prober: Prober,
     commands: Commands,
+    /// Monitors of databases, once there is one.
+    databases: Option<Box<Databases>>,
     /// Check commands, made ready: service, check, target.
     programs: HashMap<(u32, u8, u8), Command>,
+    /// Configurations of servers, by service and check.
+    instances: HashMap<(u32, u8), instance::Read>,
     errands: Errands,
     pending: Vec<Pending>,
     pools: Pools,
@@ -133,6 +149,13 @@ pub struct Daemon {
     reloads: u32,
     once: Vec<Once>,
     once_made: u32,
+    /// Checks that hear heartbeats.
+    agents: agents::Agents,
+    /// Looks at units of systemd under way, and when each began.
+    looks: HashMap<u64, (ProbeId, Instant)>,
+    looks_made: u64,
+    /// What looks at this host saw last, by service and check.
+    seen: HashMap<(u32, u8), String>,
     /// Restarts of earlier runs with their causes, until their services are known.
     restarts_read: Vec<(String, Instant, String)>,
     /// The status last told of each service, and when, until their services are known.
@@ -221,8 +244,19 @@ impl Daemon {
     fn dispatch(&mut self, ready: Ready) {
         let now = self.now;
         match ready.token.room {
-            Room::Probe | Room::Resolver => {
-                self.prober.ready(&mut self.reactor, &self.plan, ready, now)
+            Room::Probe => {
+                self.prober.ready(&mut self.reactor, &self.plan, ready, now);
+            }
+            Room::Resolver => {
+                self.prober.ready(&mut self.reactor, &self.plan, ready, now);
+                if let Some(databases) = &mut self.databases {
+                    databases.names_ready(&mut self.reactor, now);
+                }
+            }
+            Room::Database => {
+                if let Some(databases) = &mut self.databases {
+                    databases.ready(&mut self.reactor, ready, now);
+                }
             }
             Room::Command => self.commands.ready(&mut self.reactor, ready.token, now),
             Room::Errand => self.errand_ready(ready),
@@ -231,6 +265,9 @@ impl Daemon {
             Room::Method => self.service_ready(ready),
             Room::Notify => self.notify_ready(),
             Room::Board => self.board_ready(ready),
+            Room::Agent => self.agents_ready(ready.token, false),
+            Room::Web => self.web_ready(ready),
+            Room::Hook => self.hook_ready(ready),
             Room::Pool => self.pool_ready(ready),
             Room::PoolCommand => self.pool_command_ready(ready),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
@@ -244,6 +281,11 @@ impl Daemon {
             Room::Monitor => self.monitor_due(token.index as usize),
             Room::Probe => self.prober.due(&mut self.reactor, &self.plan, token, now),
             Room::Resolver => {}
+            Room::Database => {
+                if let Some(databases) = &mut self.databases {
+                    databases.due(&mut self.reactor, token, now);
+                }
+            }
             Room::Command => self.commands.due(&mut self.reactor, token, now),
             Room::Service => self.service_due(token),
             Room::Control => self.control.due(&mut self.reactor, token, now),
@@ -251,6 +293,9 @@ impl Daemon {
             Room::Method => self.service_due(token),
             Room::Notify => {}
             Room::Board => self.board_due(),
+            Room::Agent => self.agents_ready(token, true),
+            Room::Web => self.web_due(token),
+            Room::Hook => self.hook_due(token),
             Room::Pool => self.pool_is_due(token),
             Room::PoolCommand => self.pool_command_due(token),
             Room::Daemon => match token.index {
@@ -260,6 +305,7 @@ impl Daemon {
                 DAEMON_WATCHDOG => self.feed_supervisor(),
                 DAEMON_END => self.end_is_late(),
                 DAEMON_ORPHANS => self.reap_orphans(),
+                DAEMON_NOTICES => self.notices_due(),
                 _ => {}
             },
         }
@@ -281,8 +327,11 @@ impl Daemon {
             let mut answers = std::mem::take(&mut self.answers);
             answers.extend(self.prober.answers());
             while let Some(told) = self.commands.answer() {
+                self.tell_seen(&told);
                 answers.push(told.answer);
             }
+            self.take_from_databases();
+            self.take_looks(&mut answers);
             let handovers: Vec<Handover> = self.prober.handovers().collect();
             for handover in handovers {
                 self.begin_fsinfo(handover);
@@ -303,9 +352,15 @@ impl Daemon {
     /// We did not run: probes in flight prove nothing either way.
     fn void_probes(&mut self, slept_ms: u64) {
         let now = self.now;
-        let void = self.prober.in_flight();
+        let mut void = self.prober.in_flight();
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);
+        if let Some(databases) = &mut self.databases {
+            void += databases.in_flight();
+            databases.void_all(&mut self.reactor, now);
+        }
+        self.void_looks();
+        self.agents_slept(slept_ms);
         self.tell_slept(slept_ms, void);
         self.take_answers();
     }

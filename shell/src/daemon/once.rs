@@ -46,15 +46,22 @@ impl Daemon {
     }
 
     fn begin_once(&mut self, id: ProbeId, now: Instant) {
+        self.with_once(id, |state| state.pending = 1);
+        if !self.settle_instance(id) {
+            return;
+        }
         let check = &self.plan.services[id.service as usize].checks[usize::from(id.check)];
         let targets = match check.kind {
-            Kind::Command(_) | Kind::Process => 1,
+            Kind::Command(_) | Kind::Process | Kind::Agent(_) | Kind::State(_) => 1,
+            Kind::Database(ref plan) if !plan.asks_address() => 1,
             Kind::Tcp { .. }
             | Kind::Http(_)
             | Kind::Xfnts { .. }
             | Kind::Talk(_)
             | Kind::Tls(_)
-            | Kind::Hello(_) => check.targets.len().min(usize::from(u8::MAX)) as u8,
+            | Kind::Hello(_)
+            | Kind::Remote(_)
+            | Kind::Database(_) => check.targets.len().min(usize::from(u8::MAX)) as u8,
         };
         let kind = check.kind.clone();
         self.with_once(id, |state| state.pending = targets);
@@ -64,12 +71,17 @@ impl Daemon {
                 self.take_once(Answer { id, result, elapsed_ms: 0, shown: 0 });
             }
             Kind::Command(_) => self.begin_program(id),
+            Kind::Database(_) if targets > 0 => self.ask_database(id, true),
+            Kind::Database(_) => {}
+            Kind::State(_) => self.begin_look(id),
+            Kind::Agent(_) => self.answer_agent(id),
             Kind::Tcp { .. }
             | Kind::Http(_)
             | Kind::Xfnts { .. }
             | Kind::Talk(_)
             | Kind::Tls(_)
-            | Kind::Hello(_) => {
+            | Kind::Hello(_)
+            | Kind::Remote(_) => {
                 for target in 0..targets {
                     let id = ProbeId { target, ..id };
                     self.prober.start(&mut self.reactor, &self.plan.services, id, now);

@@ -303,11 +303,16 @@ impl Daemon {
             Waiting::Ended(Ended::Unmonitored) => return yes("its monitor has ended already"),
             _ => {}
         }
+        self.end_monitor(service, who);
+        yes("its monitor has ended; the service runs on")
+    }
+
+    /// Ends the monitor of `service`, which runs on; it is shown as not watched.
+    pub(super) fn end_monitor(&mut self, service: usize, who: &str) {
         self.say(service, message::Event::MonitorEnded, words::monitor_ended(who));
         self.note_asked(service, Wish::Unwatched.word(), who);
         self.feed(service, Event::End);
         self.called_off(service, "its monitor was told to end");
-        yes("its monitor has ended; the service runs on")
     }
 
     fn monitor_start(&mut self, service: usize, who: &str) -> AtOnce {

@@ -185,6 +185,7 @@ impl Daemon {
     pub(super) fn note_started(&mut self, service: usize, by: Starter) {
         let now = self.now;
         self.watches[service].more().started = Some((now, by));
+        self.agents_started(service, now);
         if let Some(identity) = self.services.identity(service as u32) {
             let machine = self.watches[service].machine;
             let process = journal::Process {

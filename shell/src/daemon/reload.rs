@@ -8,6 +8,7 @@ use giveover_core::policy::Policy;
 use super::start::{add_trusted, observe, shared};
 use super::work::Work;
 use super::{Daemon, watch::Watch};
+use crate::check::instance;
 use crate::config::plan::{Plan, Run, ServicePlan};
 use crate::config::{self, Loaded};
 use crate::machine;
@@ -88,6 +89,9 @@ impl Daemon {
 
     fn shown_plan(&self) -> Plan {
         let mut plan = self.plan.clone();
+        for service in &mut plan.services {
+            service.checks_mut().iter_mut().for_each(instance::restore);
+        }
         if plan.services.len() > self.shown() {
             if let Some(trusted) = plan.services.pop() {
                 plan.host.trusted = trusted.checks.into_vec();
@@ -128,10 +132,16 @@ impl Daemon {
         let mut plan = shared(plan);
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);
+        self.void_looks();
         self.programs.clear();
+        if let Some(databases) = &mut self.databases {
+            databases.void_all(&mut self.reactor, now);
+            databases.keep(&mut self.reactor, &plan);
+        }
+        self.seen.clear();
         self.take_answers();
+        self.restore_instances();
         self.rounds.clear(); // by places that are not theirs any more
-        let before = Plan { services: Vec::new(), ..self.plan.clone() };
         let old = std::mem::take(&mut self.plan.services);
         let mut old: Vec<Option<(ServicePlan, Watch)>> =
             old.into_iter().zip(std::mem::take(&mut self.watches)).map(Some).collect();
@@ -150,7 +160,9 @@ impl Daemon {
         let moved = |old| places.iter().position(|place| *place == Some(old));
         let arbiters = std::mem::take(&mut self.arbiters).into_iter();
         self.arbiters = arbiters.filter_map(|(old, it)| Some((moved(old)?, it))).collect();
-        self.plan = plan;
+        let before = std::mem::replace(&mut self.plan, plan);
+        self.reload_hooks(&before.notify);
+        self.begin_web();
         let mut fresh = Vec::new();
         for service in 0..self.plan.services.len() {
             let kept = places.get(service).copied().flatten().and_then(|place| old[place].take());
@@ -166,6 +178,7 @@ impl Daemon {
             self.journal.forget(now, gone.machine);
         }
         self.add_services();
+        self.begin_agents();
         for service in fresh {
             if service < self.shown() {
                 self.bring_up(service);

@@ -37,7 +37,7 @@ impl Daemon {
 
     /// Answers the cycle under way, or one begun for it, with what was reported. What its checks
     /// still find is late.
-    fn answer_cycle(&mut self, service: usize, result: ProbeResult) {
+    pub(super) fn answer_cycle(&mut self, service: usize, result: ProbeResult) {
         if self.watches[service].monitor.probe_under_way().is_none() {
             self.feed(service, Event::ProbeNow);
         }

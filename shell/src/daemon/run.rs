@@ -24,6 +24,8 @@ pub(super) enum Errand {
     Command,
     /// `reboot`, when a stop failed under `hard`.
     Reboot,
+    /// `run` of a row of errors, in the background.
+    Row,
 }
 
 /// The errands under way.
@@ -50,7 +52,9 @@ impl Daemon {
         let limits = self.plan.services[service].policy.limits();
         let timeout = match errand {
             Errand::Validate => limits.start_timeout,
-            Errand::May | Errand::Command | Errand::Reboot => self.plan.giveover.timeout,
+            Errand::May | Errand::Command | Errand::Reboot | Errand::Row => {
+                self.plan.giveover.timeout
+            }
         };
         let plan = &self.plan.services[service];
         let values = Values {
@@ -69,10 +73,10 @@ impl Daemon {
             until: now.after(timeout),
             keep: Keep::Line,
             // What hands a service over may leave something running that is meant to stay.
-            leave: errand == Errand::Command,
+            leave: matches!(errand, Errand::Command | Errand::Row),
         };
         let run = self.errands.runner.start(&mut self.reactor, (service, errand), order, now);
-        if let Some(run) = run {
+        if let Some(run) = run.filter(|_| errand != Errand::Row) {
             self.errands.under_way.insert(service, run);
         }
         self.take_errands();
@@ -104,7 +108,9 @@ impl Daemon {
             if matches!(end, End::Cancelled) {
                 continue;
             }
-            self.errands.under_way.remove(&service);
+            if errand != Errand::Row {
+                self.errands.under_way.remove(&service);
+            }
             self.errand_done(service, errand, end);
         }
     }
@@ -114,6 +120,7 @@ impl Daemon {
             Errand::Validate => self.validated(service, cause_of(end, Phase::Start)),
             Errand::May => self.may_answered(service, end),
             Errand::Command => self.command_ended(service, end),
+            Errand::Row => self.row_ran(service, end),
             Errand::Reboot => {} // it ends with us, or it was refused and the stop is tried again
         }
     }

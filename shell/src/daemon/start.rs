@@ -134,6 +134,8 @@ impl Daemon {
             signals,
             notify,
             board: None,
+            web: None,
+            hooks: super::hooks::Hooks::new(),
             rights,
             has_needs: plan.services.iter().any(|service| !service.needs.is_empty()),
             shown,
@@ -145,6 +147,8 @@ impl Daemon {
             reload_waits: false,
             prober: Prober::new(),
             commands: Commands::new(),
+            databases: None,
+            instances: HashMap::new(),
             programs: HashMap::new(),
             errands: super::run::Errands::new(),
             pending: Vec::new(),
@@ -152,6 +156,10 @@ impl Daemon {
             reloads: 0,
             once: Vec::new(),
             once_made: 0,
+            agents: super::agents::Agents::default(),
+            looks: HashMap::new(),
+            looks_made: 0,
+            seen: HashMap::new(),
             restarts_read: Vec::new(),
             statuses_read: HashMap::new(),
             ending: false,
@@ -249,9 +257,11 @@ impl Daemon {
         let version = env!("CARGO_PKG_VERSION");
         let text = host::daemon_started(version, services, &file, self.plan.host.observe);
         self.say_host(message::Event::DaemonStarted, text);
+        self.begin_web();
         if self.board.is_none() {
             self.begin_board();
         }
+        self.begin_agents();
         for service in self.start_order() {
             self.bring_up(service);
         }
@@ -317,9 +327,14 @@ impl Daemon {
     fn finish(mut self, ended: std::io::Result<()>) -> u8 {
         self.supervisor.stopping();
         self.control.close();
+        self.end_agents();
+        self.end_web();
         let now = self.now;
         self.commands.void(&mut self.reactor, now);
         self.errands.end_all(&mut self.reactor, now);
+        if let Some(databases) = &mut self.databases {
+            databases.end(&mut self.reactor);
+        }
         self.end_pool_errands();
         let status = match ended {
             Ok(()) => exit::STOPPED,
@@ -418,6 +433,7 @@ pub(super) fn add_trusted(plan: &mut Plan) {
         policy: policy.into(),
         giveover: GoesTo::Nobody,
         network: true,
+        stops_when_spent: false,
         left_to_unit: LeftToUnit::default(),
         sources: [].into(),
     };

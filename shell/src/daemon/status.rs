@@ -9,7 +9,7 @@ use super::Daemon;
 use super::handover::Asked;
 use super::watch::{CheckState, Watch};
 use super::work::{Then, Why, Work};
-use crate::config::plan::{CheckPlan, GoesTo, Host, Run, ServicePlan};
+use crate::config::plan::{CheckPlan, GoesTo, Host, Kind, Run, ServicePlan};
 use crate::journal::Health;
 use crate::report::found::{self, cause_words, result_words};
 use crate::report::model::{
@@ -222,17 +222,32 @@ impl Daemon {
         let at = if state.result.is_some() { self.clock.wall(state.at) } else { String::new() };
         let address = check.targets.iter().find_map(|target| match &target.host {
             Host::Name(name) => self.prober.chosen(name),
-            Host::Address(_) => None,
+            Host::Address(_) | Host::Socket(_) => None,
         });
         let doc = CheckDoc {
             address: address.map(|(address, of)| format!("{address}, one of {of}")),
             ..found::check_doc(check, state.result, state.shown, state.ms, at)
         };
+        let doc = self.with_agent(plan, check, doc);
         if state.not_evaluated {
             let outcome = "not_evaluated".to_owned();
             let cause = self.stopped_at(plan, watch);
             return CheckDoc { outcome, cause, weight: None, phase: None, ..doc };
         }
+        doc
+    }
+
+    /// `doc`, with what there is to show of heartbeats.
+    fn with_agent(&self, plan: &ServicePlan, check: &CheckPlan, mut doc: CheckDoc) -> CheckDoc {
+        if !matches!(check.kind, Kind::Agent(_)) {
+            return doc;
+        }
+        let place = self.plan.services.iter().position(|it| it.name == plan.name);
+        let number = plan.checks.iter().position(|it| it.name == check.name);
+        let (Some(place), Some(number)) = (place, number) else { return doc };
+        let mut parts = vec![doc.cause, self.agent_words(place, number as u8)];
+        parts.retain(|part| !part.is_empty());
+        doc.cause = parts.join("; ");
         doc
     }
 

@@ -13,10 +13,11 @@ use super::feed::Before;
 use super::watch::{Incident, Mark, Starter};
 use crate::check::ProbeId;
 use crate::check::resolve::NameNotice;
+use crate::config::instance::Form;
 use crate::config::plan::{GoesTo, Kind, Run};
 use crate::journal::{Health, Note};
 use crate::message::{self, cause, host, legacy, words};
-use crate::report::found::{asked, brief_words, cause_words, shown_words};
+use crate::report::found::{asked, brief_words, cause_words, result_words, shown_words};
 use crate::report::model::EventDoc;
 
 impl Daemon {
@@ -90,6 +91,8 @@ impl Daemon {
         );
         self.log.write(&doc, unit);
         self.control.publish(&mut self.reactor, &doc);
+        self.publish_web(&doc);
+        self.notice(&doc);
         self.events.push(self.now, doc);
     }
 
@@ -447,9 +450,8 @@ impl Daemon {
     }
 
     fn tell_unmeasured(&mut self, service: usize, place: u8, result: ProbeResult) {
-        let ProbeResult::CannotMeasure(cause) = result else { return };
         let check = &self.plan.services[service].checks[usize::from(place)];
-        let why = cause::seen(cause, asked(check, ""));
+        let why = result_words(check, Some(result), 0);
         let text = words::unmeasured(&check.name, &why, None);
         self.say(service, message::Event::Unmeasured, text);
     }
@@ -510,6 +512,9 @@ impl Daemon {
     pub(super) fn tell_no_address(&mut self, service: usize, place: u8) {
         let check = &self.plan.services[service].checks[usize::from(place)];
         let (event, text) = match &check.kind {
+            _ if check.instance.is_some() => {
+                (message::Event::NoNetworkResources, legacy::NO_NETWORK_RESOURCES)
+            }
             Kind::Http(plan) if plan.by_document => {
                 (message::Event::NoNetworkResources, legacy::NO_NETWORK_RESOURCES)
             }
@@ -522,10 +527,16 @@ impl Daemon {
     pub(super) fn tell_target(&mut self, id: ProbeId, result: ProbeResult) {
         let service = id.service as usize;
         let check = &self.plan.services[service].checks[usize::from(id.check)];
-        let (Kind::Http(plan), ProbeResult::Failed(_, cause)) = (&check.kind, result) else {
-            return;
+        let ProbeResult::Failed(_, cause) = result else { return };
+        let by_document = match &check.kind {
+            Kind::Http(plan) => plan.by_document,
+            // A secure instance of a web server.
+            Kind::Tcp { .. } => {
+                check.instance.as_ref().is_some_and(|instance| instance.form == Form::Magnus)
+            }
+            _ => false,
         };
-        let target = check.targets.get(usize::from(id.target)).filter(|_| plan.by_document);
+        let target = check.targets.get(usize::from(id.target)).filter(|_| by_document);
         let Some(target) = target else { return };
         let (host, port) = (target.host.to_string(), target.port);
         let (event, text) = match cause.phase {

@@ -27,6 +27,11 @@ pub(super) fn frame_at(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
     (checksum(*length, payload) == sum).then_some((payload, end))
 }
 
+/// Whether `bytes` begin with a frame's mark, whole or not.
+pub(super) fn begins(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MARK)
+}
+
 /// Where the first whole frame at or after `from` begins.
 pub(super) fn find_frame(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;

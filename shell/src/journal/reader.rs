@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use giveover_core::time::Instant;
 
+use super::frame;
 use super::item::Item;
 use super::ledger::Ledger;
 use super::load::Bytes;
 use super::note::Note;
 use super::place::Place;
-use super::walk::{Lost, Walk};
+use super::walk::{Flaw, FlawKind, Lost, Walk};
 
 /// A journal's generations, read into memory. Takes no lock and changes nothing, so it may be
 /// used beside the daemon; what that writes later is not seen.
@@ -19,6 +20,28 @@ use super::walk::{Lost, Walk};
 pub struct Reader {
     /// Oldest first.
     generations: Vec<Vec<u8>>,
+}
+
+/// Why a journal cannot be read to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// The last write was cut off, by a crash or because a daemon is writing just now: everything
+    /// before these bytes is whole.
+    Torn {
+        /// How many.
+        bytes: u64,
+    },
+    /// Something is wrong in the middle.
+    Damaged {
+        /// The first byte that is not whole.
+        at: u64,
+        /// What stands behind it.
+        lost: Lost,
+    },
+    /// Written by a newer version, in this format.
+    Newer(u8),
+    /// It does not begin as a journal does.
+    Foreign,
 }
 
 /// One record, as people may want it.
@@ -65,6 +88,13 @@ impl Reader {
         }
     }
 
+    /// What of it cannot be read, oldest first: where that is nothing, or only a torn end of the
+    /// newest generation, [`Reader::lines`] leaves nothing out.
+    #[must_use]
+    pub fn unread(&self) -> Vec<Unread> {
+        self.generations.iter().filter_map(|bytes| unread(bytes)).collect()
+    }
+
     /// The records, oldest first, each once.
     #[must_use]
     pub fn lines(&self) -> Lines<'_> {
@@ -77,6 +107,23 @@ impl Reader {
             lost: Vec::new(),
         }
     }
+}
+
+fn unread(bytes: &[u8]) -> Option<Unread> {
+    let flaw = match Walk::begin(bytes) {
+        Err(flaw) => match flaw.kind {
+            FlawKind::Newer(_) => flaw,
+            _ if !frame::begins(bytes) => return Some(Unread::Foreign),
+            _ => flaw,
+        },
+        Ok(walk) => walk.filter_map(Result::err).next()?,
+    };
+    let Flaw { kind, at, lost } = flaw;
+    Some(match kind {
+        FlawKind::Torn => Unread::Torn { bytes: lost.bytes },
+        FlawKind::Damaged => Unread::Damaged { at: at as u64, lost },
+        FlawKind::Newer(version) => Unread::Newer(version),
+    })
 }
 
 /// The records of a journal; see [`Reader::lines`].

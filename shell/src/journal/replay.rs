@@ -24,9 +24,10 @@ pub struct Difference {
     pub decided: Option<Action>,
 }
 
-/// Machines while their journal is read.
+/// Machines while their journal is read: for recovery, and for whoever asks whether a journal
+/// still leads to what it says.
 #[derive(Debug, Default)]
-pub(super) struct Replay {
+pub struct Replay {
     machines: BTreeMap<u32, Replayed>,
     differences: Vec<Difference>,
     more_differences: u64,
@@ -48,7 +49,7 @@ impl Replay {
     const MOST_DIFFERENCES: usize = 16;
 
     /// Takes the next entry of the journal.
-    pub(super) fn take(&mut self, seq: u64, entry: &Entry) {
+    pub fn take(&mut self, seq: u64, entry: &Entry) {
         match entry.body {
             Body::Made { policy, capacity } => {
                 // bytes that pass the checksum may still hold what no author could write
@@ -72,8 +73,39 @@ impl Replay {
     }
 
     /// The service of this machine is no longer configured.
-    pub(super) fn forget(&mut self, machine: u32) {
+    pub fn forget(&mut self, machine: u32) {
         self.machines.remove(&machine);
+    }
+
+    /// The machine of this number as it stands, once its snapshot is whole.
+    #[must_use]
+    pub fn monitor(&self, machine: u32) -> Option<&BoxedMonitor> {
+        let replayed = self.machines.get(&machine)?;
+        replayed.filling.is_none().then_some(&replayed.monitor)
+    }
+
+    /// What the last event of this machine leads to now.
+    #[must_use]
+    pub fn decided(&self, machine: u32) -> Option<&Actions> {
+        self.machines.get(&machine).map(|replayed| &replayed.decided)
+    }
+
+    /// The first differences between what was written down and what is decided now.
+    #[must_use]
+    pub fn differences(&self) -> &[Difference] {
+        &self.differences
+    }
+
+    /// How many more there were.
+    #[must_use]
+    pub const fn more_differences(&self) -> u64 {
+        self.more_differences
+    }
+
+    /// Entries that belong to no machine.
+    #[must_use]
+    pub const fn orphans(&self) -> u64 {
+        self.orphans
     }
 
     fn take_live(&mut self, seq: u64, entry: &Entry) {

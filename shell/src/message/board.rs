@@ -11,6 +11,32 @@ pub fn armed(timeout_ms: u64, key: KeyId) -> String {
     format!("armed, {}, key {key}", span::seconds(timeout_ms))
 }
 
+/// `armed, 60 s, watchdog iTCO_wdt`; of hardware that chose another time-out also what was asked.
+#[must_use]
+pub fn guarding(kind: &str, name: Option<&str>, timeout_ms: u64, wanted_ms: u64) -> String {
+    let mut text = format!("armed, {}", span::seconds(timeout_ms));
+    if timeout_ms != wanted_ms {
+        text.push_str(&format!(" ({} was asked)", span::seconds(wanted_ms)));
+    }
+    match name {
+        Some(name) => text.push_str(&format!(", {kind} {name}")),
+        None => text.push_str(&format!(", {kind}")),
+    }
+    text
+}
+
+/// How hardware without a memory was left: `it is stopped`.
+#[must_use]
+pub fn left(end: &str, counting_ms: Option<u64>) -> String {
+    match counting_ms {
+        None => format!("{end}: it is stopped"),
+        Some(ms) => {
+            let time = span::compact(ms);
+            format!("{end}: it goes on, and resets this host in {time} unless somebody feeds it")
+        }
+    }
+}
+
 /// `NOT ARMED: CAUSE`
 #[must_use]
 pub fn not_armed(cause: &str) -> String {
@@ -77,6 +103,7 @@ pub fn note(note: Note) -> String {
         Note::HostPower(on) => format!("host power {}", if on { "on" } else { "off" }),
         Note::Link(up) => format!("port {}", if up { "there" } else { "gone" }),
         Note::StoreFailed => "the store did not take a record".to_owned(),
+        Note::ReadLow(ms) => format!("the line read low for {ms} ms"),
     }
 }
 
@@ -88,6 +115,13 @@ mod tests {
     fn texts_are_those_of_the_interface() {
         assert_eq!(armed(60_000, KeyId(0x3f9a)), "armed, 60 s, key 3f9a");
         assert_eq!(not_armed("no answer"), "NOT ARMED: no answer");
+        assert_eq!(guarding("stick", None, 60_000, 60_000), "armed, 60 s, stick");
+        assert_eq!(
+            guarding("linux", Some("iTCO_wdt"), 61_000, 60_000),
+            "armed, 61 s (60 s was asked), linux iTCO_wdt"
+        );
+        assert_eq!(left("stop", None), "stop: it is stopped");
+        assert!(left("stop", Some(1_270_000)).contains("in 21m 10s unless"));
         assert_eq!(missed(41_000, 60_000), "fed after 41 s, limit 60 s");
         let cause = why(Why::Silence, 60_000, |_| String::new());
         assert_eq!(

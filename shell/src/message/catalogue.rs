@@ -164,6 +164,11 @@ catalogue! {
     /// A probe took more than 80 % of its time. It counts nothing; raise `timeout` or find what is
     /// slow before it does.
     SlowProbe "slow_probe" Warning 0x354e6cd89aa348cda5b1c4eae6d07b8b;
+    /// An error of a database, or a line of its log, for which there is a row in the table of errors;
+    /// what is done about it is behind the colon. Told once for as long as nothing else happens.
+    DatabaseError "database_error" Warning 0x620bf74897780753bbd812eb90ecf8a1;
+    /// A program that a row of errors runs in the background has ended.
+    RowRan "row_ran" Notice 0x33bbc0a425353a9eca97ba93d28d99a6;
     /// A service this one needs is not ok: it is probed and shown, and nothing counts until that
     /// one is.
     NeedUnmet "need_unmet" Notice 0xee3286c3942a4e728498d832b5182576;
@@ -184,6 +189,17 @@ catalogue! {
     MonitorBegun "monitor_begun" Notice 0x696426b2ea3d4636947ecf3a2ee502fb;
     /// `giveover notify` said something about the service.
     Reported "reported" Info 0x6eef2f8a57b24092a993a0af376f4c6a;
+    /// A work unit that an agent reports has failed: a complete failure at once, unless the check says
+    /// otherwise.
+    UnitFailed "unit_failed" Warning 0x5f0c1e6a92d84b7e9b3d1a7c40e86f25;
+    /// That work unit is well again.
+    UnitWell "unit_well" Notice 0xa3d7f1429c5e4e08b6f2903d58c17ae4;
+    /// A heartbeat came that is not signed with our key, repeats an old one, or tells a time too far
+    /// from ours. It changes nothing. Compare keys and clocks; else somebody plays with it.
+    BeatRefused "beat_refused" Warning 0xc82b6e05d31f4a9786e4f0b92d7c5a13;
+    /// What a `log`, `path` or `process` check saw, in its own words: the line that matches, the
+    /// path that does not answer.
+    Seen "seen" Warning 0x17e94d3b8ac2450f92d6c1fe70b3a586;
     /// A probe was healthy.
     Healthy "healthy" Debug 0x24e72d8b1eca48b78c1fd74b7f41a647 debug High;
     /// Many services fail at once and no trusted server answers: the fault is probably this host's
@@ -271,6 +287,12 @@ catalogue! {
     /// The monotonic clock went back, which it should not; decisions were made as at the latest
     /// time seen.
     ClockWentBack "clock_went_back" Warning 0x6b2fac9309b749aa8bab566994df2608;
+    /// A notice of `[notify.NAME]` was not delivered, for the reason given: run its command by hand,
+    /// or ask its URL. The event itself is in `giveover events`.
+    NotifyFailed "notify_failed" Warning 0x5f1c0d7be2a94c18b6a3f0927d4e81c5;
+    /// Nobody can look at the address or socket of `[watch]`: something else is there, or this
+    /// process may not use it. Everything else goes on.
+    WatchFailed "watch_failed" Error 0x8d2b64f1a07e4b93a5c81e6f3d90274b;
     /// The monitor itself has started.
     DaemonStarted "daemon_started" Notice 0x2fd47660de834c719619cbfddee83c6f;
     /// The monitor itself was told to stop.
@@ -302,6 +324,9 @@ catalogue! {
     /// The source documents' error for a web server without addresses or ports: it cannot be
     /// measured until it has some.
     NoNetworkResources "no_network_resources" Error 0xa64614288eb04507ad0e8cda3f3df0ca legacy true;
+    /// The source documents' error for a server whose own configuration cannot be used: it cannot be
+    /// measured until it can.
+    ConfigurationUnparsable "configuration_unparsable" Error 0x7300585eca3aa90d385f009150166990 legacy true;
     /// The source documents' error for a web server that takes no connection on one of its
     /// addresses and ports: a complete failure.
     ServerConnectFailed "server_connect_failed" Error 0xee8637b1f8da4b27af87648f9ef2f5a6 legacy true;

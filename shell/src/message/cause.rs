@@ -19,6 +19,8 @@ pub struct Asked<'a> {
     pub answer: &'a str,
     /// How long it was given.
     pub timeout_ms: u64,
+    /// It hears heartbeats, and a code is that of a work unit.
+    pub hears: bool,
 }
 
 /// What was seen, with what was expected: `503, expected 200 or 204`, `refused`,
@@ -39,12 +41,17 @@ pub fn seen_briefly(cause: Cause, asked: Asked<'_>) -> String {
     match cause.phase {
         Phase::Answer if cause.code == 0 => String::from("wrong answer"),
         Phase::Answer => answer(cause, asked),
+        Phase::Silence if cause.code == 0 && asked.hears => String::from("nothing heard yet"),
+        Phase::Silence if asked.hears => {
+            format!("no heartbeat in {}", span::short(asked.timeout_ms))
+        }
         Phase::Silence => format!("no reply in {}", span::short(asked.timeout_ms)),
         Phase::Died => died(cause.code),
+        Phase::Exit if !asked.answer.is_empty() => asked.answer.to_owned(),
         Phase::Exit => command(cause.code, asked.timeout_ms),
         Phase::Start | Phase::Stop => ended(cause.code),
         Phase::Reported => "reported by notify".to_owned(),
-        Phase::Connect if !asked.answer.is_empty() => asked.answer.to_owned(),
+        Phase::Resolve | Phase::Connect if !asked.answer.is_empty() => asked.answer.to_owned(),
         Phase::Resolve | Phase::Connect | Phase::Tls | Phase::Send | Phase::Read | Phase::Close => {
             network(cause, asked.timeout_ms)
         }
@@ -52,7 +59,11 @@ pub fn seen_briefly(cause: Cause, asked: Asked<'_>) -> String {
 }
 
 fn answer(cause: Cause, asked: Asked<'_>) -> String {
-    if asked.answer.is_empty() { cause.code.to_string() } else { asked.answer.to_owned() }
+    match asked.answer {
+        "" => cause.code.to_string(),
+        unit if asked.hears => format!("work unit {unit} failed"),
+        answer => answer.to_owned(),
+    }
 }
 
 /// With the check's name before it: `page 503, expected 200 or 204`. Deaths, reports and methods
@@ -235,8 +246,13 @@ const SIGNALS: [(u16, &str); 18] = [
 mod tests {
     use super::*;
 
-    const PAGE: Asked<'_> =
-        Asked { name: "page", expected: "200 or 204", answer: "", timeout_ms: 10_000 };
+    const PAGE: Asked<'_> = Asked {
+        name: "page",
+        expected: "200 or 204",
+        answer: "",
+        timeout_ms: 10_000,
+        hears: false,
+    };
 
     fn of_page(phase: Phase, code: u16) -> Cause {
         Cause::of_check(0, phase, code)

@@ -65,6 +65,9 @@ pub fn fsinfo_command(fsinfo: &str, host: &str, port: u16) -> String {
 /// ERR, of the web servers' monitors: there is nothing to probe.
 pub const NO_NETWORK_RESOURCES: &str = "No network resources found for resource.";
 
+/// ERR, of the iPlanet web server's monitor: its mode and ports cannot be found out.
+pub const UNPARSABLE_CONFIGURATION: &str = "Unable to parse configuration file.";
+
 /// ERR, of the web servers' monitors, when the connection failed.
 #[must_use]
 pub fn server_connect_failed(host: &str, port: u16) -> String {

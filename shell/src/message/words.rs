@@ -51,6 +51,31 @@ pub fn restart_delayed<S: AsRef<str>>(
     format!("restart {} in {delay}: {} (sum {sum})", of_count(n, of), listed(causes))
 }
 
+/// `beat: work unit queue failed: exit 3`
+#[must_use]
+pub fn unit_failed(check: &str, unit: &str, how: &str) -> String {
+    format!("{check}: work unit {unit} failed: {how}")
+}
+
+/// `beat: work unit queue is well again`
+#[must_use]
+pub fn unit_well(check: &str, unit: &str) -> String {
+    format!("{check}: work unit {unit} is well again")
+}
+
+/// `beat: a heartbeat changes nothing: not signed with our key (10 such)`
+#[must_use]
+pub fn beat_refused(check: &str, why: &str, count: u32) -> String {
+    let such = if count > 1 { format!(" ({count} such)") } else { String::new() };
+    format!("{check}: a heartbeat changes nothing: {why}{such}")
+}
+
+/// `errors: PANIC: out of memory`: what a look at this host found, in its own words.
+#[must_use]
+pub fn seen(check: &str, line: &str) -> String {
+    format!("{check}: {line}")
+}
+
 /// `restart called off: healthy again`
 #[must_use]
 pub fn called_off(why: &str) -> String {

@@ -7,6 +7,7 @@
 mod cgroup;
 mod child;
 mod children;
+mod coprocess;
 mod instance;
 mod leftovers;
 mod order;
@@ -27,6 +28,7 @@ use mio::{Events, Interest, Poll, Registry};
 pub use cgroup::{Cgroup, Cgroups};
 pub use child::{Child, Exit, Look, SpawnError, signal_word};
 pub use children::{Children, Stdio, close_inherited};
+pub use coprocess::Coprocess;
 pub use instance::Instance;
 pub use order::{Done, End, Keep, Order, Stuck};
 pub use program::{BadProgram, Environment, Program, locate};

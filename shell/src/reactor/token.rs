@@ -26,6 +26,14 @@ pub enum Room {
     Errand,
     /// The board's port.
     Board,
+    /// Kept connections to databases.
+    Database,
+    /// Heartbeats of agents.
+    Agent,
+    /// `[watch]` and who looks.
+    Web,
+    /// What `[notify.NAME]` runs.
+    Hook,
     /// Pools: their machines, agent checks, pages, HAProxy's socket.
     Pool,
     /// Commands of pools.
@@ -33,7 +41,7 @@ pub enum Room {
 }
 
 impl Room {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 17] = [
         Self::Daemon,
         Self::Control,
         Self::Monitor,
@@ -45,6 +53,10 @@ impl Room {
         Self::Method,
         Self::Errand,
         Self::Board,
+        Self::Database,
+        Self::Agent,
+        Self::Web,
+        Self::Hook,
         Self::Pool,
         Self::PoolCommand,
     ];
@@ -53,7 +65,7 @@ impl Room {
 /// A place in a room, and which tenant of it is meant.
 ///
 /// # Units
-/// On 64-bit hosts 32 bits of index and 24 of generation; on 32-bit hosts 20 and 8. What does
+/// On 64-bit hosts 32 bits of index and 24 of generation; on 32-bit hosts 20 and 7. What does
 /// not fit is cut off alike on every way through, so comparison stays sound as long as rooms
 /// keep below 2^20 entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -66,9 +78,9 @@ pub struct Token {
     pub generation: u32,
 }
 
-const ROOM_BITS: u32 = 4;
+const ROOM_BITS: u32 = 5;
 const INDEX_BITS: u32 = if usize::BITS == 64 { 32 } else { 20 };
-const GENERATION_BITS: u32 = if usize::BITS == 64 { 24 } else { 8 };
+const GENERATION_BITS: u32 = if usize::BITS == 64 { 24 } else { 7 };
 
 impl Token {
     /// The token of `index` in `room` in its `generation`-th use.

@@ -10,7 +10,9 @@ use crate::message::span;
 #[must_use]
 pub fn screen(doc: &BoardDoc, paint: Paint) -> String {
     let mut lines = vec![header(doc), String::new(), state(doc, paint)];
-    if doc.device.is_some() {
+    if is_simple(doc) {
+        lines.push(format!("board    {}", simple(doc)));
+    } else if doc.device.is_some() {
         lines.push(format!("resets   {}", resets(doc)));
         lines.push(format!("lines    {}", pins(doc)));
         lines.push(format!("link     {}", link(doc)));
@@ -18,6 +20,40 @@ pub fn screen(doc: &BoardDoc, paint: Paint) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Hardware of another kind than ours, that knows a time-out and nothing else.
+fn is_simple(doc: &BoardDoc) -> bool {
+    matches!(doc.kind.as_str(), "linux" | "stick")
+}
+
+fn simple(doc: &BoardDoc) -> String {
+    let mut parts = Vec::new();
+    if let Some(ms) = doc.pretimeout_ms {
+        parts.push(format!("the kernel warns itself {} before", span::compact(ms)));
+    }
+    parts.push(match (doc.armed, doc.stops_when_closed) {
+        (true, true) => "a daemon that is killed stops it".to_owned(),
+        (true, false) => "it goes on when a daemon is killed".to_owned(),
+        (false, _) => "not counting for us".to_owned(),
+    });
+    match doc.has_reset {
+        Some(true) => parts.push("the last start of this host was its doing".to_owned()),
+        Some(false) => parts.push("the last start of this host was not its doing".to_owned()),
+        None => {}
+    }
+    if doc.noise > 0 {
+        parts.push(format!("{} bytes that nobody asked for", counted(doc.noise)));
+    }
+    parts.join("; ")
+}
+
+/// ` (60s was asked)`, where it has chosen another.
+fn chosen(doc: &BoardDoc) -> String {
+    match doc.wanted_ms.filter(|wanted| *wanted != doc.timeout_ms) {
+        Some(wanted) => format!(" ({} was asked)", span::window_in_seconds(wanted)),
+        None => String::new(),
+    }
 }
 
 /// `armed 60s, fed 3s ago, resets 0 of 3 in 6h`
@@ -30,12 +66,19 @@ pub fn line(doc: &BoardDoc) -> String {
         doc.fed_ago_ms.map_or_else(String::new, |ago| format!(", fed {} ago", span::compact(ago)));
     let (timeout, window) =
         (span::window_in_seconds(doc.timeout_ms), span::window(doc.retry_interval_ms));
+    if is_simple(doc) {
+        return format!("armed {timeout}{}{fed}", chosen(doc));
+    }
     format!("armed {timeout}{fed}, resets {} of {} in {window}", doc.resets, doc.retry_count)
 }
 
 /// `/dev/giveover-board   rp-pico 6614-04D3, firmware 0.4.0, key 3f9a, up 41d`
 fn header(doc: &BoardDoc) -> String {
     let mut parts = Vec::new();
+    if is_simple(doc) {
+        parts.push(doc.kind.clone());
+        parts.extend(doc.board.clone());
+    }
     if let Some(device) = &doc.device {
         parts.push(format!("{} {device}", doc.board.as_deref().unwrap_or("board")));
     }
@@ -56,7 +99,8 @@ fn state(doc: &BoardDoc, paint: Paint) -> String {
         let misses = doc.near_misses;
         let plural = if misses == 1 { "miss" } else { "misses" };
         return format!(
-            "state    armed, {timeout}; {fed}; longest gap {gap}; {misses} near {plural}"
+            "state    armed, {timeout}{}; {fed}; longest gap {gap}; {misses} near {plural}",
+            chosen(doc)
         );
     }
     let since = doc
@@ -154,6 +198,17 @@ fn counted(number: u32) -> String {
 pub fn test(doc: &BoardDoc) -> Vec<(&'static str, bool, String)> {
     let known = doc.device.is_some();
     let fresh = doc.fed_ago_ms.is_some_and(|ago| ago < doc.timeout_ms / 2);
+    if is_simple(doc) {
+        let fed = doc.fed_ago_ms.map(|ago| format!("fed {} ago", span::compact(ago)));
+        let timeout = format!("{}{}", span::window_in_seconds(doc.timeout_ms), chosen(doc));
+        let timeout = if doc.armed { timeout } else { doc.cause.clone() };
+        return vec![
+            ("feeds", fresh, fed.unwrap_or_else(|| doc.cause.clone())),
+            ("time-out", doc.settings_echoed, timeout),
+            ("noise", doc.noise == 0, format!("{} bytes", counted(doc.noise))),
+            ("armed", doc.armed, doc.cause.clone()),
+        ];
+    }
     let mut rows = vec![
         (
             "link",
@@ -168,7 +223,11 @@ pub fn test(doc: &BoardDoc) -> Vec<(&'static str, bool, String)> {
     if known {
         let firmware = doc.firmware.clone().unwrap_or_default();
         rows.extend([
-            ("versions", doc.firmware.is_some(), format!("firmware {firmware}, wire 1")),
+            ("versions", doc.firmware.is_some(), {
+                let image =
+                    doc.image.as_ref().map_or_else(String::new, |id| format!(", image {id}"));
+                format!("firmware {firmware}{image}, wire 1")
+            }),
             (
                 "settings",
                 doc.settings_echoed,
@@ -189,10 +248,10 @@ pub fn test(doc: &BoardDoc) -> Vec<(&'static str, bool, String)> {
 
 /// The same as lines.
 #[must_use]
-pub fn test_screen(doc: &BoardDoc, paint: Paint) -> String {
+pub fn rows(rows: &[(&'static str, bool, String)], paint: Paint) -> String {
     let mut text = String::new();
-    for (name, well, found) in test(doc) {
-        let word = if well { paint.status("ok", "ok") } else { paint.alarm("NO") };
+    for (name, well, found) in rows {
+        let word = if *well { paint.status("ok", "ok") } else { paint.alarm("NO") };
         text.push_str(&format!("{name:<9} {word}  {found}\n"));
     }
     text
@@ -302,9 +361,49 @@ board    own watchdog fed, 0 bites; store ok, 31 of 512 records; last start: pow
     }
 
     #[test]
+    fn hardware_that_knows_only_a_time_out_shows_what_it_has_chosen() {
+        let doc = BoardDoc {
+            kind: "linux".to_owned(),
+            port: "/dev/watchdog".to_owned(),
+            board: Some("iTCO_wdt".to_owned()),
+            device: None,
+            firmware: None,
+            key: None,
+            up_ms: None,
+            wanted_ms: Some(60_000),
+            timeout_ms: 62_000,
+            pretimeout_ms: Some(10_000),
+            has_reset: Some(false),
+            settings_echoed: false,
+            ..doc()
+        };
+        let expected = "\
+/dev/watchdog   linux, iTCO_wdt
+
+state    armed, 62s (60s was asked); fed 3s ago (236,160 feeds); longest gap 16s; 0 near misses
+board    the kernel warns itself 10s before; it goes on when a daemon is killed; the last start of \
+this host was not its doing
+";
+        assert_eq!(screen(&doc, Paint::PLAIN), expected);
+        assert_eq!(line(&doc), "armed 62s (60s was asked), fed 3s ago");
+        let rows = rows(&test(&doc), Paint::PLAIN);
+        assert!(rows.contains("time-out  NO  62s (60s was asked)\n"), "{rows}");
+        let stick = BoardDoc {
+            kind: "stick".to_owned(),
+            armed: false,
+            cause: "no answer".to_owned(),
+            noise: 7,
+            ..BoardDoc::default()
+        };
+        let text = screen(&stick, Paint::PLAIN);
+        assert!(text.contains("board    not counting for us; 7 bytes that nobody asked for\n"));
+        assert!(test(&stick).iter().all(|(_, well, _)| !well));
+    }
+
+    #[test]
     fn a_test_of_a_board_that_is_well_finds_nothing() {
         assert!(test(&doc()).iter().all(|(_, well, _)| *well), "{:?}", test(&doc()));
         let set = BoardDoc { jumper: true, armed: false, ..doc() };
-        assert!(test_screen(&set, Paint::PLAIN).contains("jumper    NO  set: off\n"));
+        assert!(rows(&test(&set), Paint::PLAIN).contains("jumper    NO  set: off\n"));
     }
 }

@@ -6,11 +6,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use giveover_core::board::Second;
+use giveover_core::time::Span;
 use serde_json::{Value, json};
 
 use self::outlook::Outlook;
 use crate::config::diff::waits;
-use crate::config::plan::{BoardPlan, GoesTo, Plan, Run, ServicePlan};
+use crate::config::plan::{BoardKind, BoardPlan, GoesTo, Plan, Run, ServicePlan};
 use crate::config::quantity::{readable, written};
 use crate::config::words;
 use crate::config::{Level, Loaded, Report, many};
@@ -155,6 +156,18 @@ fn board_row(board: &BoardPlan, digits: usize) -> [String; 7] {
     let (count, window) =
         (settings.retry_count, readable(u64::from(settings.retry_interval.as_millis())));
     let silence = readable(u64::from(settings.timeout.as_millis()));
+    if !matches!(board.kind, BoardKind::Giveover { .. }) {
+        // It resets for as long as nobody feeds it: there is nothing that it gives over to.
+        return [
+            "board".to_owned(),
+            "-".to_owned(),
+            silence.clone(),
+            silence,
+            "never".to_owned(),
+            format!("{:>digits$}", "-"),
+            format!("nobody: kind {}", board.kind.word()),
+        ];
+    }
     [
         "board".to_owned(),
         "-".to_owned(),
@@ -181,8 +194,25 @@ fn ordinal(number: u8) -> String {
 
 fn board_json(board: &BoardPlan) -> Value {
     let settings = &board.settings;
+    let timing = |span: Span| span.as_millis();
+    let pretimeout = match board.kind {
+        BoardKind::Giveover { .. } => None,
+        BoardKind::Linux { pretimeout } => Some(pretimeout),
+        BoardKind::Stick => Some(None),
+    };
+    if let Some(pretimeout) = pretimeout {
+        return json!({
+            "kind": board.kind.word(),
+            "port": board.port,
+            "timeout_ms": timing(settings.timeout),
+            "pretimeout_ms": pretimeout.map(timing),
+            "boot_grace_ms": timing(settings.boot_grace),
+            "nowayout": settings.nowayout,
+            "required": board.required,
+        });
+    }
     json!({
-        "kind": "giveover",
+        "kind": board.kind.word(),
         "port": board.port,
         "timeout_ms": settings.timeout.as_millis(),
         "boot_grace_ms": settings.boot_grace.as_millis(),
@@ -277,7 +307,7 @@ fn service_json(service: &ServicePlan) -> Value {
     let checks = service.checks.iter().map(|check| {
         json!({
             "name": check.name,
-            "kind": check.kind.word(),
+            "kind": check.word(),
             "targets": check.targets.len(),
             "timeout_ms": check.timeout.as_millis(),
             "smallest": check.smallest().value(),

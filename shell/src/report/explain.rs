@@ -4,6 +4,7 @@
 mod past;
 
 use super::model::{CheckDoc, EventDoc, HostDoc, ServiceDoc, StatusDoc};
+use super::paint::Paint;
 use super::table::{WIDTH, wrap};
 use super::time::{self, Moment};
 use super::{phrase, service, status};
@@ -23,8 +24,8 @@ pub fn text(doc: &StatusDoc, service: &ServiceDoc, history: &[EventDoc]) -> Stri
         paragraphs.push(format!("Next: {}.", phrase::next(service, now)));
     }
     paragraphs.push(in_the_way(service, &obstacles, &doc.host));
-    let lines: Vec<String> =
-        paragraphs.iter().flat_map(|paragraph| wrap(paragraph, WIDTH)).collect();
+    let mut lines = status::alarms(&doc.host, Paint::PLAIN);
+    lines.extend(paragraphs.iter().flat_map(|paragraph| wrap(paragraph, WIDTH)));
     lines.join("\n") + "\n"
 }
 

@@ -1,32 +1,56 @@
 //! What a check found, in words and as a document; the same for the daemon and for `probe`.
 
+use std::borrow::Cow;
+
 use giveover_core::failure::{Cause, Phase, ProbeResult};
 
 use super::model::CheckDoc;
-use crate::config::plan::{CheckPlan, Kind, ServicePlan};
+use crate::config::plan::{CheckPlan, Kind, Method, ServicePlan};
 use crate::config::talk::{BannerPlan, Talk, codes};
 use crate::config::words;
-use crate::message::{cause, tls};
+use crate::config::{instance, remote, state};
+use crate::message::{cause, secret, tls};
 
 /// What `check` asked for, for explaining why it failed.
 #[must_use]
 pub fn asked<'a>(check: &'a CheckPlan, expected: &'a str) -> cause::Asked<'a> {
-    let timeout_ms = u64::from(check.timeout.as_millis());
-    cause::Asked { name: &check.name, expected, answer: "", timeout_ms }
+    let (timeout, hears) = match check.kind.spoken() {
+        Kind::Agent(plan) => (plan.silence(), true),
+        _ => (check.timeout, false),
+    };
+    let timeout_ms = u64::from(timeout.as_millis());
+    cause::Asked { name: &check.name, expected, timeout_ms, hears, ..cause::Asked::default() }
 }
 
-/// The same, with what the code that was `found` means.
-fn asked_of<'a>(check: &'a CheckPlan, expected: &'a str, found: Cause) -> cause::Asked<'a> {
-    let answer = match (check.kind.spoken(), found.phase) {
+/// What the code that was `found` means; empty where the number says it itself.
+#[must_use]
+pub fn answer_words(check: &CheckPlan, found: Cause) -> Cow<'_, str> {
+    let words = match (check.kind.spoken(), found.phase) {
+        (_, Phase::Answer) if found.code == instance::UNPARSABLE => {
+            "the server's configuration cannot be parsed"
+        }
+        (Kind::Database(plan), Phase::Answer) if secret::words(found.code).is_none() => {
+            return plan.code_words(found.code).into();
+        }
+        (_, Phase::Answer) if secret::words(found.code).is_some() => {
+            secret::words(found.code).unwrap_or_default()
+        }
         (Kind::Talk(talk), Phase::Answer) => talk.code_words(found.code),
         (Kind::Talk(talk), Phase::Connect)
             if matches!(**talk, Talk::Ping) && cause::is_not_permitted(found) =>
         {
             "no right to ping: it needs CAP_NET_RAW, or a group in net.ipv4.ping_group_range"
         }
+        (Kind::Talk(talk), Phase::Resolve | Phase::Connect) if matches!(**talk, Talk::Rpc(_)) => {
+            codes::numbered(&codes::RPC_LOOKUP, found.code)
+        }
+        (Kind::Command(plan), Phase::Exit) => plan.looks.words(found.code),
+        (Kind::Remote(_), Phase::Answer) => remote::words_of(found.code),
+        (Kind::State(_), Phase::Answer) => state::words_of(found.code),
+        (Kind::Agent(plan), Phase::Answer) => plan.unit(found.code).unwrap_or("outside `units`"),
         _ => "",
     };
-    cause::Asked { answer, ..asked(check, expected) }
+    words.into()
 }
 
 /// A cause in words, with the check's name and what it expected.
@@ -35,7 +59,8 @@ pub fn cause_words(plan: &ServicePlan, found: Cause) -> String {
     match plan.checks.get(usize::from(found.check)) {
         Some(check) => {
             let expected = expected_words(&check.kind, found);
-            cause::named(found, asked_of(check, &expected, found))
+            let answer = answer_words(check, found);
+            cause::named(found, cause::Asked { answer: &answer, ..asked(check, &expected) })
         }
         None => cause::named(found, cause::Asked::default()),
     }
@@ -45,7 +70,10 @@ pub fn cause_words(plan: &ServicePlan, found: Cause) -> String {
 #[must_use]
 pub fn brief_words(plan: &ServicePlan, found: Cause) -> String {
     match plan.checks.get(usize::from(found.check)) {
-        Some(check) => cause::named_briefly(found, asked_of(check, "", found)),
+        Some(check) => {
+            let answer = answer_words(check, found);
+            cause::named_briefly(found, cause::Asked { answer: &answer, ..asked(check, "") })
+        }
         None => cause::named_briefly(found, cause::Asked::default()),
     }
 }
@@ -54,9 +82,20 @@ pub fn brief_words(plan: &ServicePlan, found: Cause) -> String {
 /// status was right, what the body lacks. Empty where a code says nothing.
 #[must_use]
 pub fn expected_words(kind: &Kind, found: Cause) -> String {
+    if secret::words(found.code).is_some() || found.code == instance::UNPARSABLE {
+        return String::new();
+    }
     let http = match kind.spoken() {
         Kind::Http(http) => http,
         Kind::Talk(talk) => return talk_expected(talk),
+        Kind::Remote(plan) if found.code < remote::UNKNOWN => {
+            return words::or(
+                plan.expect.iter().map(|code| codes::named(&remote::STATUSES, *code)),
+            );
+        }
+        Kind::State(plan) if found.code < state::NO_UNIT => {
+            return words::or(plan.expect.iter().map(|code| codes::named(&state::STATES, *code)));
+        }
         _ => return String::new(),
     };
     let right = http.expect.iter().any(|(first, last)| (*first..=*last).contains(&found.code));
@@ -64,6 +103,7 @@ pub fn expected_words(kind: &Kind, found: Cause) -> String {
         Some(body) if right && found.phase == Phase::Answer => {
             format!("{} in its body", quoted(body))
         }
+        _ if http.by_document && http.method == Method::Get => String::from("anything but 500"),
         _ => cause::expected(&http.expect),
     }
 }
@@ -80,7 +120,7 @@ fn talk_expected(talk: &Talk) -> String {
         Talk::Pop3 => String::from("+OK"),
         Talk::Imap { preauth: false } => String::from("OK"),
         Talk::Imap { preauth: true } => String::from("OK or PREAUTH"),
-        Talk::Redis { expect } => {
+        Talk::Redis { expect, .. } => {
             words::or(expect.iter().map(|code| codes::named(&codes::REDIS, *code)))
         }
         Talk::Dns(plan) => {
@@ -109,12 +149,21 @@ pub fn shown_words(kind: &Kind, shown: u16) -> String {
     match kind.spoken() {
         Kind::Tls(_) if shown > 0 => format!("certificate valid for {}", tls::days(shown)),
         Kind::Http(_) if shown > 0 => shown.to_string(),
+        Kind::Remote(_) => codes::named(&remote::STATUSES, shown).to_owned(),
+        Kind::State(_) => codes::named(&state::STATES, shown).to_owned(),
+        Kind::Agent(_) if shown > 0 => load_words(shown),
         Kind::Talk(talk) if shown > 0 => match talk.code_words(shown) {
             "" => shown.to_string(),
             words => words.to_owned(),
         },
         _ => String::new(),
     }
+}
+
+/// A load as a heartbeat's answer shows it: hundredths, and one.
+fn load_words(shown: u16) -> String {
+    let load = shown - 1;
+    format!("load {}.{:02}", load / 100, load % 100)
 }
 
 /// A check's result in words, healthy or not, without its name.
@@ -127,7 +176,11 @@ pub fn result_words(check: &CheckPlan, result: Option<ProbeResult>, shown: u16) 
             ProbeResult::Failed(_, found)
             | ProbeResult::Immediate(found)
             | ProbeResult::CannotMeasure(found),
-        ) => cause::seen(found, asked_of(check, &expected_words(&check.kind, found), found)),
+        ) => {
+            let expected = expected_words(&check.kind, found);
+            let answer = answer_words(check, found);
+            cause::seen(found, cause::Asked { answer: &answer, ..asked(check, &expected) })
+        }
     }
 }
 
@@ -153,7 +206,7 @@ pub fn check_doc(
     };
     CheckDoc {
         name: check.name.to_string(),
-        kind: check.kind.word().to_owned(),
+        kind: check.word().to_owned(),
         outcome: outcome.to_owned(),
         weight,
         cause: result_words(check, result, shown),
@@ -171,7 +224,7 @@ mod tests {
     use giveover_core::time::Span;
     use giveover_core::weight::Weight;
 
-    use crate::config::plan::{HttpPlan, Method, Question, Weights};
+    use crate::config::plan::{HttpPlan, Question, Weights};
     use crate::config::talk::{DnsPlan, Greets};
 
     #[test]
@@ -204,6 +257,7 @@ mod tests {
                 weights: Weights::DEFAULT,
                 every: None,
                 observe: false,
+                instance: None,
             };
             let check = CheckPlan { targets: Vec::new().into(), question: question.into() };
             let failed = result_words(&check, Some(ProbeResult::Failed(Weight::HALF, found)), 0);
@@ -220,9 +274,9 @@ mod tests {
         assert_eq!(said(Talk::Pop3, 1), "-ERR, expected +OK");
         assert_eq!(said(Talk::Imap { preauth: false }, 3), "BYE, expected OK");
         assert_eq!(said(Talk::Imap { preauth: true }, 3), "BYE, expected OK or PREAUTH");
-        let redis = Talk::Redis { expect: vec![1, 2] };
+        let redis = Talk::Redis { expect: vec![1, 2], login: None };
         assert_eq!(of(redis, 2), ("NOAUTH, expected PONG or NOAUTH".into(), "NOAUTH".into()));
-        let ldap = || Talk::Ldap { base: None, expect: vec![(0, 0)] };
+        let ldap = || Talk::Ldap { base: None, expect: vec![(0, 0)], login: None };
         assert_eq!(said(ldap(), 49), "49 invalidCredentials, expected 0");
         assert_eq!(said(ldap(), 80), "80, expected 0", "without a name");
         assert_eq!(said(ldap(), 0), "wrong answer");

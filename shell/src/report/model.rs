@@ -87,9 +87,9 @@ pub struct MemberDoc {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BoardDoc {
-    /// `giveover`.
+    /// `giveover`, `linux` or `stick`.
     pub kind: String,
-    /// Its serial port.
+    /// Its serial port, or the kernel's name of it.
     pub port: String,
     /// It guards this host.
     pub armed: bool,
@@ -108,6 +108,8 @@ pub struct BoardDoc {
     pub device: Option<String>,
     /// Its firmware's version.
     pub firmware: Option<String>,
+    /// The image it runs, as a hash of it.
+    pub image: Option<String>,
     /// Our key's number.
     pub key: Option<String>,
     /// How long the board has been running.
@@ -160,6 +162,16 @@ pub struct BoardDoc {
     pub store_size: u16,
     /// It started together with the host.
     pub power_up: bool,
+    /// The time-out that was asked of hardware that chooses; null for a board of ours.
+    pub wanted_ms: Option<u64>,
+    /// How long before the end the kernel warns itself, if it does.
+    pub pretimeout_ms: Option<u64>,
+    /// It stops when nobody has it open, so that a daemon that is killed is not noticed.
+    pub stops_when_closed: bool,
+    /// The last start of this host was its doing; null where it cannot tell.
+    pub has_reset: Option<bool>,
+    /// Bytes on its port that were no answer.
+    pub noise: u32,
 }
 
 /// A reset by the board.

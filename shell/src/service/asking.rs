@@ -21,6 +21,12 @@ impl Services {
                 }
             }
         }
+        let mut looks = Vec::new();
+        while units.len() + looks.len() < MOST_UNITS {
+            let Some(look) = self.looking.wanted.pop() else { break };
+            looks.push(look);
+        }
+        units.extend(looks.iter().map(|(_, unit)| &**unit));
         if units.is_empty() {
             return false;
         }
@@ -30,9 +36,13 @@ impl Services {
                 keeper.asked();
             }
         }
+        self.looking.asked = looks.iter().map(|(look, _)| *look).collect();
         let Ok(mut program) = program else {
-            // Not so: each name was an argument before.
+            // Not so: each name was an argument before, or was found to be a unit's.
             self.asking.clear();
+            for look in std::mem::take(&mut self.looking.asked) {
+                self.take_look(look, Err("it is no name of a unit".to_owned()));
+            }
             return false;
         };
         let until = now.after(systemctl::QUESTION);
@@ -46,13 +56,19 @@ impl Services {
     pub(super) fn show(&mut self, reactor: &mut Reactor, done: &Done<Method>, now: Instant) {
         let asked = std::mem::take(&mut self.asking);
         let well = done.end == End::Exit(Some(Exit::Status(0)));
-        let shows = well.then(|| show::read(&done.output, asked.len())).flatten();
+        let looks = std::mem::take(&mut self.looking.asked);
+        let count = asked.len() + looks.len();
+        let shows = well.then(|| show::read(&done.output, count)).flatten();
         let words = || match (done.end, done.line()) {
             (End::TimedOut, _) => "systemd does not answer".to_owned(),
             (End::NotRun(error), _) => format!("systemctl: {error}"),
             (_, Some(line)) => format!("systemctl: {line}"),
             (_, None) => "systemctl says nothing".to_owned(),
         };
+        for (place, look) in looks.into_iter().enumerate() {
+            let show = shows.as_ref().and_then(|shows| shows.get(asked.len() + place));
+            self.take_look(look, show.ok_or_else(words));
+        }
         for (place, (slot, generation)) in asked.into_iter().enumerate() {
             if self.entries[slot as usize].generation != generation {
                 continue;

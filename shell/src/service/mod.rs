@@ -9,6 +9,7 @@ pub mod exec;
 mod host;
 mod identity;
 mod keeper;
+mod looking;
 pub mod notify;
 mod output;
 mod process;
@@ -28,6 +29,8 @@ pub use identity::Identity;
 use crate::config::plan::{Run, ServicePlan};
 use crate::reactor::{BadProgram, Reactor, Room, Runner, Token};
 use keeper::{Context, Keeper, Method, Purpose};
+use looking::Looking;
+pub use looking::{Look, UnitState, look_once};
 use process::Process;
 use strays::Strays;
 use unit::Unit;
@@ -57,6 +60,8 @@ pub struct Services {
     strays: Strays,
     /// Which services systemd is being asked about: place and generation.
     asking: Vec<(u32, u32)>,
+    /// Which units checks want to know about, and what was found.
+    looking: Looking,
 }
 
 struct Entry {
@@ -77,6 +82,7 @@ impl Services {
             methods: Runner::new(Room::Method),
             events: VecDeque::new(),
             asking: Vec::new(),
+            looking: Looking::default(),
         }
     }
 
@@ -257,7 +263,7 @@ impl Services {
                     self.with(reactor, slot, now, |keeper, context| keeper.done(done, context));
                 }
             }
-            if !self.asking.is_empty() || !self.ask(reactor, now) {
+            if self.is_asking() || !self.ask(reactor, now) {
                 return;
             }
         }

@@ -95,6 +95,11 @@ impl Show {
         }
     }
 
+    /// `ActiveState`.
+    pub(super) fn active_state(&self) -> &str {
+        &self.active
+    }
+
     /// State and result, for people.
     pub(super) fn words(&self) -> String {
         format!("{} ({}), result {}", self.active, self.sub, self.result)

@@ -3,15 +3,23 @@
 //! In this version the small form ([`crate::config::scenario`]): one service, its methods and
 //! the other side answer at once and as the scenario says.
 
+pub mod chart;
+pub mod peer;
 mod play;
 mod pool;
 mod render;
+pub mod replay;
+pub mod timeline;
+pub mod told;
+pub mod world;
 
 pub use self::play::{Difference, Played, Told, play};
 pub use self::pool::{PoolPlayed, PoolTold};
 pub use self::render::{exit_status, json_lines, text};
 
 use std::path::Path;
+
+use self::timeline::{Timeline, Track};
 
 use crate::config::Report;
 use crate::config::scenario::pool::PoolScenario;
@@ -27,7 +35,9 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn of(scenarios: &[Scenario], pools: &[PoolScenario]) -> Self {
+    /// Plays them, one after the other.
+    #[must_use]
+    pub fn of(scenarios: &[Scenario], pools: &[PoolScenario]) -> Self {
         Self {
             played: scenarios.iter().map(play).collect(),
             pools: pools.iter().map(pool::play).collect(),
@@ -57,6 +67,21 @@ impl Outcome {
 
     fn all_of_pools(&self) -> impl Iterator<Item = &PoolTold> {
         self.pools.iter().flat_map(|played| &played.steps)
+    }
+
+    /// All of them on one sheet, a track each.
+    #[must_use]
+    pub fn timeline(&self, title: &str) -> Timeline {
+        let tracks = self.played.iter().map(|played| {
+            let name = played.name.as_str().into();
+            Track { name, ..played.track.clone() }
+        });
+        Timeline {
+            title: title.to_owned(),
+            end: self.played.iter().map(|played| played.end).max().unwrap_or_default(),
+            tracks: tracks.collect(),
+            ..Timeline::default()
+        }
     }
 
     fn all(&self) -> impl Iterator<Item = &Told> {

@@ -7,6 +7,7 @@ use giveover_core::monitor::{
 use giveover_core::time::{Instant, Span};
 use serde_json::Value;
 
+use super::timeline::{Before, Recorder, Timeline, Track};
 use crate::config::scenario::{Ending, Expect, Input, Reply, Scenario, Step};
 use crate::machine::{self, BoxedMonitor};
 
@@ -17,6 +18,23 @@ pub struct Played {
     pub name: String,
     /// Its steps.
     pub steps: Vec<Told>,
+    /// As it is drawn.
+    pub track: Track,
+    /// When it ended.
+    pub end: Instant,
+}
+
+impl Played {
+    /// The scenario as it is drawn.
+    #[must_use]
+    pub fn timeline(&self) -> Timeline {
+        Timeline {
+            title: self.name.clone(),
+            end: self.end,
+            tracks: vec![self.track.clone()],
+            ..Timeline::default()
+        }
+    }
 }
 
 /// What came of one step.
@@ -59,7 +77,10 @@ pub struct Difference {
 pub fn play(scenario: &Scenario) -> Played {
     let mut player = Player::new(scenario);
     let steps = scenario.steps.iter().map(|step| player.step(step)).collect();
-    Played { name: scenario.name.clone(), steps }
+    let last = scenario.steps.last().map_or(Instant::default(), |step| step.at);
+    let end = last.max(player.monitor.latest()).after(Span::from_secs(1)); // the last is seen too
+    let track = player.recorder.finish(&player.monitor, end);
+    Played { name: scenario.name.clone(), steps, track, end }
 }
 
 /// Between two steps no more timers are played, so that a file cannot make us play for ever.
@@ -71,6 +92,7 @@ struct Player<'s> {
     scenario: &'s Scenario,
     monitor: BoxedMonitor,
     done: Vec<(Instant, &'static str)>,
+    recorder: Recorder,
 }
 
 impl<'s> Player<'s> {
@@ -78,7 +100,8 @@ impl<'s> Player<'s> {
     fn new(scenario: &'s Scenario) -> Self {
         let begin = Instant::default();
         let monitor = machine::boxed(scenario.policy, begin);
-        let mut player = Self { scenario, monitor, done: Vec::new() };
+        let recorder = Recorder::new("service".into(), &monitor, begin);
+        let mut player = Self { scenario, monitor, done: Vec::new(), recorder };
         let first = if scenario.cadence { Span::ZERO } else { Span::MAX };
         player.feed(Event::Begin { first, started: false }, begin);
         player
@@ -149,7 +172,11 @@ impl<'s> Player<'s> {
     /// Feeds `event`, and answers what it asks for at the same time.
     fn feed(&mut self, event: Event, now: Instant) {
         machine::make_room(&mut self.monitor, &event);
-        for action in self.monitor.handle(event, now) {
+        self.recorder.pass(&self.monitor, now);
+        let before = Before::of(&self.monitor);
+        let actions = self.monitor.handle(event, now);
+        self.recorder.saw(before, &event, &actions, &self.monitor, now);
+        for action in actions {
             match action {
                 Action::Restart { ticket, .. } => self.restarted(ticket, now),
                 Action::Giveover { ticket, .. } => self.answered(ticket, now),

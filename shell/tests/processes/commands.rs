@@ -40,7 +40,12 @@ const VALUES: Values<'static> = Values {
 
 fn command(bench: &Bench, words: &[&str], missing: Option<Weight>) -> Command {
     let argv = words.iter().map(|word| (*word).to_owned()).collect();
-    let plan = CommandPlan { looks_at_path: false, argv, exit: ExitTable::Plain, missing };
+    let plan = CommandPlan {
+        looks: giveover::config::look::Looks::No,
+        argv,
+        exit: ExitTable::Plain,
+        missing,
+    };
     let environment = bench.reactor.children.environment();
     Command::new(&plan, &Weights::DEFAULT, &VALUES, environment).unwrap()
 }

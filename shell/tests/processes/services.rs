@@ -65,6 +65,7 @@ pub(crate) fn plan(run: Run, stop_timeout: u32) -> ServicePlan {
         policy: Policy::new(limits, Scope::USUAL).expect("a policy").0.into(),
         giveover: GoesTo::Nobody,
         network: false,
+        stops_when_spent: false,
         left_to_unit: LeftToUnit::default(),
         sources: [].into(),
     };

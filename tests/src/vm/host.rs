@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use giveover_core::board::{Note, Report, Settings, State, Verdict};
+use giveover_core::board::{Entry, Note, Report, Settings, State, Verdict};
 use giveover_core::time::Span;
 use giveover_core::wire::{
     self, About, Ask, Decoder, FromBoard, HostEnd, Key, MAX_ENCODED, Refused, ToBoard,
@@ -230,17 +230,22 @@ impl Host {
 
     /// The notes the board still has.
     pub fn log(&mut self, vm: &mut impl Talks) -> Vec<Note> {
-        let (mut notes, mut from) = (vec![], 0);
+        self.entries(vm).into_iter().map(|entry| entry.note).collect()
+    }
+
+    /// The same with their times and numbers.
+    pub fn entries(&mut self, vm: &mut impl Talks) -> Vec<Entry> {
+        let (mut entries, mut from) = (vec![], 0);
         loop {
             self.say(vm, &ToBoard::ReadLog { from });
             let next =
                 |frame: &FromBoard| matches!(frame, FromBoard::Log(_) | FromBoard::LogEnd { .. });
             match self.wait(vm, next) {
                 FromBoard::Log(entry) => {
-                    notes.push(entry.note);
+                    entries.push(entry);
                     from = entry.number + 1;
                 }
-                _ => return notes,
+                _ => return entries,
             }
         }
     }

@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
@@ -43,6 +44,8 @@ pub struct Kind {
     receiver: usize,
     /// RAM that nobody uses.
     spare: u32,
+    /// What of the emulator is the pin that reads the line back, where the board has one.
+    sense: &'static str,
     /// Two to the power of this are the nanoseconds an instruction takes: more than the real ones
     /// do, for a test that is quicker, and few enough for all there is to do in a tick.
     shift: u32,
@@ -58,6 +61,7 @@ pub const LM3S6965EVB: Kind = Kind {
     trace: "pl061_set_output",
     receiver: 16,
     spare: 0x2000_8000,
+    sense: "/machine/unattached/device[13] unnamed-gpio-in 5",
     shift: 10,
 };
 
@@ -69,13 +73,17 @@ pub const MICROBIT: Kind = Kind {
     line: 1 << 3,
     second: 1 << 2,
     trace: "nrf51_gpio_update_output_irq",
-    receiver: 6,
+    receiver: SLOW,
     spare: 0x2000_2000,
+    sense: "",
     shift: 8,
 };
 
 /// A byte that is no code and no address.
 const PAINT: u8 = 0xC3;
+
+/// As many bytes a tick as the smallest receiver holds.
+pub(crate) const SLOW: usize = 6;
 
 /// Milliseconds from tick to tick.
 pub const TICK_MS: u64 = 10;
@@ -114,6 +122,8 @@ pub struct Vm {
     /// Its debugger.
     pub gdb: Gdb,
     serial: UnixStream,
+    /// From the line to the pin that reads it back.
+    wire: Option<Wire>,
     symbols: HashMap<String, u32>,
     dir: TempDir,
     ticks: u64,
@@ -128,6 +138,20 @@ impl Vm {
     /// The emulator does not start.
     #[must_use]
     pub fn start(kind: Kind) -> Self {
+        Self::power_up(kind, false)
+    }
+
+    /// The same with the line wired to the pin that reads it back.
+    ///
+    /// # Panics
+    /// The emulator does not start, or the board has no such pin.
+    #[must_use]
+    pub fn start_wired(kind: Kind) -> Self {
+        assert!(!kind.sense.is_empty(), "{} has no pin for it", kind.name);
+        Self::power_up(kind, true)
+    }
+
+    fn power_up(kind: Kind, wired: bool) -> Self {
         let dir = tempfile::Builder::new().prefix("giveover-vm-").tempdir().expect("a directory");
         let elf = fs::read(image(kind).0).expect("an image");
         let symbols = symbols(&elf).expect("an ELF file");
@@ -139,12 +163,16 @@ impl Vm {
         command.args(["-machine", kind.name, "-display", "none", "-monitor", "none", "-S"]);
         command.args(["-gdb", &door("gdb"), "-serial", &door("serial")]);
         command.args(["-icount", &format!("shift={}", kind.shift), "-trace", kind.trace]);
+        if wired {
+            command.args(["-accel", "tcg", "-qtest", &door("pins"), "-qtest-log", "/dev/null"]);
+        }
         command.arg("-kernel").arg(&awake);
         let log = fs::File::create(path("trace")).expect("a file");
         let nothing = Stdio::null();
         let child = command.stdin(nothing).stdout(Stdio::null()).stderr(log).spawn().expect("QEMU");
         let serial = wait_for("the serial line", || UnixStream::connect(path("serial")).ok());
         serial.set_nonblocking(true).expect("a socket");
+        let wire = wired.then(|| Wire::connect(kind, &path("pins")));
         let mut gdb = Gdb::connect(&path("gdb"));
         let tick = *symbols.get(kind.tick).expect("the timer's handler");
         gdb.stop_at(tick);
@@ -153,6 +181,7 @@ impl Vm {
             _emulator: Emulator(child),
             gdb,
             serial,
+            wire,
             symbols,
             dir,
             ticks: 0,
@@ -169,6 +198,11 @@ impl Vm {
         self.gdb.go_on();
         self.ticks += 1;
         self.look();
+    }
+
+    /// From now on no more bytes come in a tick than the smallest receiver of all holds.
+    pub fn slow_line(&mut self) {
+        self.kind.receiver = SLOW;
     }
 
     /// Goes on until the function of this name is about to be called for the `n`-th time, or for so
@@ -370,6 +404,35 @@ impl Vm {
         if seen != self.lines() {
             self.edges.push((self.ticks, seen.0, seen.1));
         }
+        if let Some(wire) = &mut self.wire {
+            wire.set(!seen.0);
+        }
+    }
+}
+
+/// A wire from the host's end of the reset line to the pin that reads it.
+#[derive(Debug)]
+struct Wire {
+    pins: UnixStream,
+    pin: &'static str,
+    high: Option<bool>,
+}
+
+impl Wire {
+    fn connect(kind: Kind, door: &Path) -> Self {
+        let pins = wait_for("the pins", || UnixStream::connect(door).ok());
+        Self { pins, pin: kind.sense, high: None }
+    }
+
+    fn set(&mut self, high: bool) {
+        if self.high.replace(high) == Some(high) {
+            return;
+        }
+        let command = format!("set_irq_in {} {}\n", self.pin, u8::from(high));
+        self.pins.write_all(command.as_bytes()).expect("the pins");
+        let mut said = [0; 64];
+        let length = self.pins.read(&mut said).expect("the pins");
+        assert!(said[..length].starts_with(b"OK"), "{}", String::from_utf8_lossy(&said));
     }
 }
 

@@ -4,18 +4,14 @@
 //! waiting by a busy machine is not taken for one that is stuck. While nobody can be waiting for the
 //! other, because the daemon stands still, a test may let the board's time run as fast as it goes.
 
-use std::fs::File;
-use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::JoinHandle;
+use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use giveover_core::wire::{Decoder, TAGGED};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::{TICK_MS, Vm};
+use crate::plugged::{FarEnd, Plugged};
 
 /// A board that is this far behind the machine's time stays so.
 const CATCHES_UP: Duration = Duration::from_millis(500);
@@ -26,9 +22,7 @@ const FEED: u8 = 0x03;
 pub struct Wired {
     /// The line.
     pub path: PathBuf,
-    inside: Arc<Mutex<Inside>>,
-    alive: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    plugged: Plugged<Inside>,
 }
 
 /// The board, and what went over the line.
@@ -39,7 +33,7 @@ pub struct Inside {
     pub feeds: u32,
     /// Before and behind the last of them, in the board's milliseconds.
     pub fed: (u64, u64),
-    far: File,
+    far: FarEnd,
     decoder: Decoder,
     begun: (Instant, u64),
 }
@@ -51,32 +45,14 @@ impl Wired {
     /// There are no pseudo terminals.
     #[must_use]
     pub fn plug(vm: Vm) -> Self {
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let far = openpt(flags).expect("a pseudo terminal");
-        grantpt(&far).expect("granted");
-        unlockpt(&far).expect("unlocked");
-        let path = ptsname(&far, Vec::new()).expect("its name").into_string().expect("ASCII");
-        rustix::io::ioctl_fionbio(&far, true).expect("non-blocking");
         let begun = (Instant::now(), vm.now());
-        let inside = Inside {
-            vm,
-            feeds: 0,
-            fed: (0, 0),
-            far: File::from(far),
-            decoder: Decoder::new(),
-            begun,
-        };
-        let inside = Arc::new(Mutex::new(inside));
-        let alive = Arc::new(AtomicBool::new(true));
-        let (shared, goes_on) = (Arc::clone(&inside), Arc::clone(&alive));
-        let thread = std::thread::spawn(move || {
-            while goes_on.load(Ordering::Relaxed) {
-                shared.lock().expect("no test has failed").go_on();
-                // Whoever wants the board gets it now.
-                std::thread::park_timeout(Duration::from_millis(1));
-            }
+        let inside =
+            |far| Inside { vm, feeds: 0, fed: (0, 0), far, decoder: Decoder::new(), begun };
+        let plugged = Plugged::new(inside, |inside| {
+            inside.go_on();
+            false
         });
-        Self { path: PathBuf::from(path), inside, alive, thread: Some(thread) }
+        Self { path: plugged.path.clone(), plugged }
     }
 
     /// The board between two of its ticks, at which it stands still meanwhile.
@@ -84,7 +60,7 @@ impl Wired {
     /// # Panics
     /// Its thread has.
     pub fn board(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().expect("its thread is well")
+        self.plugged.lock()
     }
 
     /// Waits until the board's time has gone on by so much.
@@ -94,17 +70,8 @@ impl Wired {
     pub fn wait(&self, ms: u64) {
         let until = self.board().vm.now() + ms;
         while self.board().vm.now() < until {
-            assert!(self.thread.as_ref().is_some_and(|thread| !thread.is_finished()), "it died");
+            assert!(self.plugged.is_well(), "it died");
             std::thread::park_timeout(Duration::from_millis(5));
-        }
-    }
-}
-
-impl Drop for Wired {
-    fn drop(&mut self) {
-        self.alive.store(false, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // a panic of its own has been told
         }
     }
 }
@@ -133,14 +100,23 @@ impl Inside {
         self.begin_again();
     }
 
+    /// The power of the board goes, and comes back, before it writes this word of flash; or, if it
+    /// writes none of that number within so many milliseconds, then. Whether it would have.
+    pub fn cut_power(&mut self, word: u32, ms: u64) -> bool {
+        self.carry();
+        let written = word > 0 && self.vm.run_until("program", word, ms);
+        self.vm.cut_power();
+        self.begin_again();
+        written
+    }
+
     fn begin_again(&mut self) {
         self.begun = (Instant::now(), self.vm.now());
     }
 
     fn carry(&mut self) {
         let mut bytes = [0; 512];
-        // Nobody has the line open, or nothing has come: both are told as errors.
-        while let Some(length) = self.far.read(&mut bytes).ok().filter(|length| *length > 0) {
+        while let Some(length) = Some(self.far.read(&mut bytes)).filter(|length| *length > 0) {
             for frame in bytes[..length].split_inclusive(|byte| *byte == 0) {
                 let before = self.vm.now();
                 self.vm.send(frame);
@@ -156,8 +132,6 @@ impl Inside {
             }
         }
         let said = self.vm.received();
-        if !said.is_empty() {
-            let _ = self.far.write_all(&said); // whoever should read it has gone
-        }
+        self.far.write(&said);
     }
 }

@@ -54,6 +54,8 @@ pub enum FromBoard {
         /// Entries lost for want of room since the start.
         lost: u32,
     },
+    /// Which image it runs: a number that no other image has.
+    Image(u64),
 }
 
 impl FromBoard {
@@ -69,6 +71,7 @@ impl FromBoard {
             Self::About(_) => 0x46,
             Self::Log(_) => 0x47,
             Self::LogEnd { .. } => 0x48,
+            Self::Image(_) => 0x49,
         }
     }
 
@@ -98,6 +101,7 @@ impl FromBoard {
             Self::About(about) => about.put(out),
             Self::Log(entry) => entry.put(out),
             Self::LogEnd { lost } => out.u32(*lost),
+            Self::Image(image) => out.u64(*image),
         }
     }
 
@@ -131,6 +135,7 @@ impl FromBoard {
             0x46 => Self::About(About::take(&mut from)?),
             0x47 => Self::Log(Entry::take(&mut from)?),
             0x48 => Self::LogEnd { lost: from.u32() },
+            0x49 => Self::Image(from.u64()),
             _ => return None,
         };
         from.end(frame)

@@ -81,6 +81,8 @@ pub enum Ask {
     About = 2,
     /// [`super::FromBoard::Settings`].
     Settings = 3,
+    /// [`super::FromBoard::Image`].
+    Image = 4,
 }
 
 impl ToBoard {
@@ -169,6 +171,7 @@ impl ToBoard {
                 1 => Ask::Counters,
                 2 => Ask::About,
                 3 => Ask::Settings,
+                4 => Ask::Image,
                 _ => return None,
             }),
             0x03 => Self::Feed { answer: from.u32(), verdict: Verdict::of(from.u8())? },

@@ -32,6 +32,10 @@ impl Link {
                 self.told.about = Some(about);
                 self.known(now, Ask::About);
             }
+            FromBoard::Image(image) => {
+                self.told.image = Some(image);
+                self.known(now, Ask::Image);
+            }
             FromBoard::Log(entry) => self.take_entry(entry, now),
             FromBoard::LogEnd { lost } => {
                 self.told.lost = lost;
@@ -71,6 +75,7 @@ impl Link {
             Request { frame: ToBoard::Configure(self.settings), purpose: For::Settings },
             Request { frame: ToBoard::Ask(Ask::About), purpose: For::Knowing },
             Request { frame: ToBoard::Ask(Ask::Counters), purpose: For::Knowing },
+            Request { frame: ToBoard::Ask(Ask::Image), purpose: For::Perhaps },
         ];
         self.queue.extend(asks);
         if self.announced.is_none() {
@@ -98,7 +103,7 @@ impl Link {
         self.told.fed = Some(feeding.sent);
         self.feeds = self.feeds.wrapping_add(1);
         self.news.push_back(News::Fed(gap));
-        if self.ready && self.queue.is_empty() && self.flight.is_none() {
+        if self.ready && self.is_idle() {
             self.look_closer();
         }
         self.go_on(now);
@@ -155,7 +160,7 @@ impl Link {
                 }
                 self.news.push_back(News::Answered(number, result));
             }
-            (For::Knowing | For::Log | For::Flush, _) => {}
+            (For::Knowing | For::Perhaps | For::Log | For::Flush, _) => {}
         }
         self.go_on(now);
     }

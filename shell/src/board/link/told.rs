@@ -17,6 +17,8 @@ pub struct Told {
     pub device: Option<u64>,
     /// What board it is.
     pub about: Option<About>,
+    /// Which image it runs, if its firmware tells.
+    pub image: Option<u64>,
     /// How it stood, and when it said so.
     pub report: Option<(Report, Instant)>,
     /// What was seen on its pins then.

@@ -22,9 +22,9 @@ pub(crate) struct Echo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     /// ICMP
-    V4,
+    V4 = 0,
     /// ICMPv6
-    V6,
+    V6 = 1,
 }
 
 impl Family {
@@ -100,6 +100,23 @@ impl Echo {
         let number = u16::from_be_bytes([number0, number1]);
         u16::from_be_bytes([id0, id1]) == self.id && (1..=self.sent).contains(&number)
     }
+}
+
+/// The identifier that `packet` answers to, if it is an echo reply.
+#[must_use]
+pub(crate) fn answered(family: Family, packet: &[u8]) -> Option<u16> {
+    identifier(family.reply(), without_ip(family, packet))
+}
+
+/// The identifier of the request that a report quotes, if it is an echo request.
+#[must_use]
+pub(crate) fn quoted(family: Family, quoted: &[u8]) -> Option<u16> {
+    identifier(family.request(), without_ip(family, quoted))
+}
+
+fn identifier(kind: u8, message: &[u8]) -> Option<u16> {
+    let [first, 0, _, _, id0, id1, ..] = *message else { return None };
+    (first == kind).then_some(u16::from_be_bytes([id0, id1]))
 }
 
 /// A raw ICMP socket hands over the head of the IP packet too; no message of ICMP that we look at

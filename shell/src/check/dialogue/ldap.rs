@@ -1,4 +1,5 @@
-//! LDAP: an anonymous bind of version 3, perhaps a search that always matches, unbind.
+//! LDAP: a bind of version 3, anonymous or by a name and its password, perhaps a search that
+//! always matches, unbind.
 
 use super::ber::{self, Header};
 use super::talk::{Heard, NONSENSE, expects, judged};
@@ -34,9 +35,15 @@ pub(super) struct Ldap {
 }
 
 impl Ldap {
-    pub(super) fn words(&self, base: Option<&str>, out: &mut Vec<u8>) {
-        match (self.searching, base) {
-            (true, Some(base)) => search(base, out),
+    pub(super) fn words(
+        &self,
+        base: Option<&str>,
+        proof: Option<(&str, &[u8])>,
+        out: &mut Vec<u8>,
+    ) {
+        match (self.searching, base, proof) {
+            (true, Some(base), _) => search(base, out),
+            (.., Some((name, password))) => bind(name, password, out),
             _ => out.extend_from_slice(BIND),
         }
     }
@@ -98,6 +105,16 @@ fn read(message: &[u8]) -> Option<(u32, u8, Option<u16>)> {
         _ => None,
     };
     Some((ber::number(id)?, tag, code))
+}
+
+/// BindRequest, message 1: version 3, `name`, and its password (simple authentication).
+fn bind(name: &str, password: &[u8], out: &mut Vec<u8>) {
+    let mut request = vec![0x02, 1, 3];
+    ber::write(0x04, name.as_bytes(), &mut request);
+    ber::write(0x80, password, &mut request);
+    let mut message = vec![0x02, 1, 1];
+    ber::write(0x60, &request, &mut message);
+    ber::write(0x30, &message, out);
 }
 
 /// SearchRequest, message 2: the entry `base` itself, whatever it is, and none of its

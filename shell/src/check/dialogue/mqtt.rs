@@ -8,20 +8,26 @@ const DISCONNECT: &[u8] = &[0xE0, 0];
 
 /// Writes CONNECT. An empty `client` has the broker choose one, so that two monitors do not
 /// throw each other out.
-pub(super) fn connect(client: &str, out: &mut Vec<u8>) {
+pub(super) fn connect(client: &str, proof: Option<(&str, &[u8])>, out: &mut Vec<u8>) {
     let client = client.as_bytes();
     out.push(0x10);
     // The rest of the packet, in seven bits a byte.
     let mut length = 12 + client.len();
+    length += proof.map_or(0, |(user, password)| 4 + user.len() + password.len());
     while length >= 0x80 {
         out.push((length & 0x7F) as u8 | 0x80);
         length >>= 7;
     }
     out.push(length as u8);
-    out.extend_from_slice(b"\0\x04MQTT\x04\x02");
+    out.extend_from_slice(b"\0\x04MQTT\x04");
+    // A clean session; name and password follow.
+    out.push(if proof.is_some() { 0xC2 } else { 0x02 });
     out.extend_from_slice(&KEEP_ALIVE.to_be_bytes());
-    out.extend_from_slice(&(client.len() as u16).to_be_bytes());
-    out.extend_from_slice(client);
+    let fields = proof.map(|(user, password)| [user.as_bytes(), password]);
+    for field in [client].into_iter().chain(fields.into_iter().flatten()) {
+        out.extend_from_slice(&(field.len() as u16).to_be_bytes());
+        out.extend_from_slice(field);
+    }
 }
 
 /// How much of CONNACK there is.

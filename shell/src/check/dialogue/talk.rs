@@ -15,6 +15,7 @@ use super::redis::Redis;
 use super::rpc::Rpc;
 use super::telnet::Telnet;
 use crate::check::outcome::{Outcome, Step};
+use crate::check::secret::Secret;
 use crate::config::talk::Talk;
 
 /// At most this much is read.
@@ -34,10 +35,11 @@ pub(super) enum Heard {
 }
 
 /// A dialogue that has begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TalkDialogue {
     read: u32,
     with: With,
+    secret: Option<Box<Secret>>,
 }
 
 /// In which protocol.
@@ -72,7 +74,13 @@ impl TalkDialogue {
             Talk::Rpc(plan) if plan.tcp => With::Rpc(Rpc::default()),
             Talk::Dns(_) | Talk::Rpc(_) | Talk::Udp { .. } | Talk::Ping => return None,
         };
-        Some(Self { read: 0, with })
+        Some(Self { read: 0, with, secret: None })
+    }
+
+    /// The same, with the password that is to be given.
+    #[must_use]
+    pub fn knowing(self, secret: Option<Secret>) -> Self {
+        Self { secret: secret.map(Box::new), ..self }
     }
 
     /// Writes what we say now to `out`, in place of what is there: at the beginning, and
@@ -81,14 +89,23 @@ impl TalkDialogue {
         out.clear();
         match (&self.with, talk) {
             (With::Banner(banner), Talk::Banner(plan)) => banner.words(plan, out),
-            (With::Redis(_), Talk::Redis { .. }) => out.extend_from_slice(super::redis::PING),
-            (With::Mqtt(_), Talk::Mqtt { client, .. }) => super::mqtt::connect(client, out),
+            (With::Redis(_), Talk::Redis { .. }) => super::redis::words(self.proof(talk), out),
+            (With::Mqtt(_), Talk::Mqtt { client, .. }) => {
+                super::mqtt::connect(client, self.proof(talk), out);
+            }
             (With::Postgres(postgres), Talk::Postgres(plan)) => postgres.words(plan, out),
-            (With::Ldap(ldap), Talk::Ldap { base, .. }) => ldap.words(base.as_deref(), out),
+            (With::Ldap(ldap), Talk::Ldap { base, .. }) => {
+                ldap.words(base.as_deref(), self.proof(talk), out);
+            }
             (With::Dns(_), Talk::Dns(plan)) => Dns::words(plan, out),
             (With::Rpc(_), Talk::Rpc(plan)) => Rpc::words(plan, out),
             _ => {}
         }
+    }
+
+    /// Who we say we are, and the password that proves it.
+    fn proof<'a>(&'a self, talk: &'a Talk) -> Option<(&'a str, &'a [u8])> {
+        Some((&talk.login()?.user, self.secret.as_ref()?.bytes()))
     }
 
     /// Takes what has arrived, up to the cap.
@@ -134,10 +151,12 @@ impl With {
             (Self::Pop3(pop3), Talk::Pop3) => pop3.byte(byte),
             (Self::Imap(imap), Talk::Imap { preauth }) => imap.byte(*preauth, byte),
             (Self::Telnet(telnet), Talk::Telnet) => telnet.byte(byte),
-            (Self::Redis(redis), Talk::Redis { expect }) => redis.byte(expect, byte),
+            (Self::Redis(redis), Talk::Redis { expect, login }) => {
+                redis.byte(expect, login.is_some(), byte)
+            }
             (Self::Mqtt(mqtt), Talk::Mqtt { expect, .. }) => mqtt.byte(expect, byte),
             (Self::Postgres(postgres), Talk::Postgres(plan)) => postgres.byte(plan, byte),
-            (Self::Ldap(ldap), Talk::Ldap { base, expect }) => {
+            (Self::Ldap(ldap), Talk::Ldap { base, expect, .. }) => {
                 ldap.byte(base.is_some(), expect, byte)
             }
             (Self::Dns(dns), Talk::Dns(plan)) => dns.byte(plan, byte),

@@ -2,8 +2,9 @@
 
 use super::talk::TalkDialogue;
 use crate::check::outcome::{Outcome, Step};
+use crate::check::secret::Secret;
 use crate::check::testing::Random;
-use crate::config::talk::{BannerPlan, DnsPlan, Greets, PostgresPlan, RpcPlan, Talk, codes};
+use crate::config::talk::{BannerPlan, DnsPlan, Greets, Login, PostgresPlan, RpcPlan, Talk, codes};
 
 /// The verdict, all that we said, and how many bytes it took; no verdict yet is `None`.
 fn converse<'a>(
@@ -62,19 +63,19 @@ fn imap() -> Talk {
 }
 
 fn redis() -> Talk {
-    Talk::Redis { expect: vec![1] }
+    Talk::Redis { expect: vec![1], login: None }
 }
 
 fn mqtt() -> Talk {
-    Talk::Mqtt { client: "".into(), expect: vec![(0, 0)] }
+    Talk::Mqtt { client: "".into(), expect: vec![(0, 0)], login: None }
 }
 
 fn ldap() -> Talk {
-    Talk::Ldap { base: None, expect: vec![(0, 0)] }
+    Talk::Ldap { base: None, expect: vec![(0, 0)], login: None }
 }
 
 fn search() -> Talk {
-    Talk::Ldap { base: Some("dc=example".into()), expect: vec![(0, 0)] }
+    Talk::Ldap { base: Some("dc=example".into()), expect: vec![(0, 0)], login: None }
 }
 
 fn postgres() -> Talk {
@@ -179,10 +180,10 @@ fn complete() -> Vec<(Talk, Vec<u8>, Outcome)> {
     add(redis(), b"-PONG\r\n", NONSENSE);
     add(redis(), b"+OK\r\n", NONSENSE);
     let noauth = redis_code("NOAUTH");
-    add(Talk::Redis { expect: vec![1, noauth] }, b"-NOAUTH no\r\n", shown(noauth));
+    add(Talk::Redis { expect: vec![1, noauth], login: None }, b"-NOAUTH no\r\n", shown(noauth));
     add(mqtt(), b"\x20\x02\x00\x00", OK);
     add(mqtt(), b"\x20\x02\x00\x05", Outcome::wrong(5));
-    let lenient = Talk::Mqtt { client: "me".into(), expect: vec![(0, 0), (5, 5)] };
+    let lenient = Talk::Mqtt { client: "me".into(), expect: vec![(0, 0), (5, 5)], login: None };
     add(lenient, b"\x20\x02\x01\x05", shown(5));
     let bound = b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\x00\x04\x00\x04\x00";
     add(ldap(), bound, OK);
@@ -191,8 +192,12 @@ fn complete() -> Vec<(Talk, Vec<u8>, Outcome)> {
     add(ldap(), windows, OK);
     let refused = b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\x30\x04\x00\x04\x00";
     add(ldap(), refused, Outcome::wrong(48));
-    add(Talk::Ldap { base: None, expect: vec![(0, 0), (48, 48)] }, refused, shown(48));
-    add(Talk::Ldap { base: Some("".into()), expect: vec![(48, 48)] }, refused, shown(48));
+    add(Talk::Ldap { base: None, expect: vec![(0, 0), (48, 48)], login: None }, refused, shown(48));
+    add(
+        Talk::Ldap { base: Some("".into()), expect: vec![(48, 48)], login: None },
+        refused,
+        shown(48),
+    );
     let mut long = b"\x30\x81\x8c\x02\x01\x01\x61\x81\x86\x0a\x01\x34\x04\x00\x04\x7f".to_vec();
     long.extend([b'x'; 127]);
     add(ldap(), &long, Outcome::wrong(52));
@@ -358,7 +363,7 @@ fn we_say_what_the_protocols_have_us_say() {
     assert_eq!(pinged, [&b"*1\r\n$4\r\nPING\r\n"[..], b"*1\r\n$4\r\nQUIT\r\n"]);
     let connect = b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0";
     assert_eq!(said(&mqtt(), b"\x20\x02\0\0"), [&connect[..], b"\xe0\0"]);
-    let client = Talk::Mqtt { client: "x".repeat(200).into(), expect: vec![(0, 0)] };
+    let client = Talk::Mqtt { client: "x".repeat(200).into(), expect: vec![(0, 0)], login: None };
     assert!(said(&client, b"")[0].starts_with(b"\x10\xd4\x01\0\x04MQTT\x04\x02\0\x3c\0\xc8xxx"));
     let bind = b"\x30\x0c\x02\x01\x01\x60\x07\x02\x01\x03\x04\x00\x80\x00";
     let bound = b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\x00\x04\x00\x04\x00";
@@ -372,6 +377,41 @@ fn we_say_what_the_protocols_have_us_say() {
     let query = b"\0\x16go\x01\0\0\x01\0\0\0\0\0\0\x01a\x02bc\0\0\x01\0\x01";
     assert_eq!(said(&dns(), b""), [query]);
     assert_eq!(said(&postgres(), &pg_error("57P03"))[1], b"");
+}
+
+fn login(user: &str) -> Option<Box<Login>> {
+    Some(Box::new(Login { user: user.into(), password_file: "/p".into() }))
+}
+
+/// What is said first by whom has a password.
+fn said_with(talk: &Talk) -> Vec<u8> {
+    let dialogue = TalkDialogue::of(talk).expect("a dialogue");
+    let mut words = Vec::new();
+    dialogue.knowing(Some(Secret::of(b"hush"))).words(talk, &mut words);
+    words
+}
+
+#[test]
+fn a_password_is_given_as_the_protocols_have_it() {
+    let redis = |user| Talk::Redis { expect: vec![1], login: login(user) };
+    let ping = "*1\r\n$4\r\nPING\r\n";
+    let auth = format!("*2\r\n$4\r\nAUTH\r\n$4\r\nhush\r\n{ping}");
+    assert_eq!(said_with(&redis("")), auth.as_bytes());
+    let auth = format!("*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$4\r\nhush\r\n{ping}");
+    assert_eq!(said_with(&redis("me")), auth.as_bytes());
+    for (bytes, outcome) in [
+        (&b"+OK\r\n+PONG\r\n"[..], OK),
+        (b"-WRONGPASS no\r\n", Outcome::wrong(redis_code("WRONGPASS"))),
+        (b"+OK\r\n+OK\r\n", NONSENSE),
+        (b"+OK\r\n", Outcome::cut()),
+    ] {
+        assert_eq!(verdict(&redis("me"), bytes), outcome, "{bytes:?}");
+    }
+    let mqtt = Talk::Mqtt { client: "".into(), expect: vec![(0, 0)], login: login("me") };
+    assert_eq!(said_with(&mqtt), b"\x10\x16\0\x04MQTT\x04\xc2\0\x3c\0\0\0\x02me\0\x04hush");
+    let ldap = Talk::Ldap { base: None, expect: vec![(0, 0)], login: login("cn=me") };
+    let bind = b"\x30\x15\x02\x01\x01\x60\x10\x02\x01\x03\x04\x05cn=me\x80\x04hush";
+    assert_eq!(said_with(&ldap), bind);
 }
 
 /// Each probe that is under way holds one.

@@ -23,7 +23,7 @@ use crate::check::outcome::{Outcome, code, is_our_lack};
 use crate::check::socket::{Close, Socket};
 use crate::check::trace::said;
 use crate::config::plan::{CheckPlan, Kind};
-use crate::config::talk::Talk;
+use crate::config::talk::{Talk, codes};
 
 /// How long silence has to last, if there is that much time, to be taken for health: that a
 /// neighbour answers no ARP is known after 3.06 s.
@@ -36,10 +36,16 @@ const TRIES: u32 = 3;
 /// What was asked by datagram.
 pub(super) struct Asking {
     /// The number of the query, and what else a ping is known by.
-    echo: Echo,
-    family: Family,
+    pub(super) echo: Echo,
+    pub(super) family: Family,
     /// Something came, but no answer to it.
     strange: bool,
+    /// rpcbind is asked for the port of a program first, if it is.
+    looks_up: bool,
+    /// The address that is asked now.
+    pub(super) address: Option<IpAddr>,
+    /// A ping, by the socket that all share.
+    pub(super) shares: bool,
     /// The addresses that are left to ask, the next one first.
     others: Others,
 }
@@ -50,6 +56,20 @@ pub(super) enum Others {
     Only(Option<IpAddr>),
     /// Those of a name, behind the first so many.
     Of(Arc<[IpAddr]>, usize),
+}
+
+/// Whether the port of a program has to be asked for before it is called.
+pub(super) fn looks_up(plan: &CheckPlan, target: u8) -> bool {
+    let is_rpc = matches!(&plan.kind, Kind::Talk(talk) if matches!(**talk, Talk::Rpc(_)));
+    is_rpc && port_of(plan, target) == 0
+}
+
+/// What a check in datagrams says, and one that first asks for a port.
+fn talk_of(kind: &Kind) -> Option<&Talk> {
+    match kind {
+        Kind::Talk(talk) => Some(talk),
+        _ => None,
+    }
 }
 
 /// What this kind of check says in datagrams, if it does.
@@ -66,12 +86,16 @@ impl Prober {
     pub(super) fn ask(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key, others: Others) {
         let echo = Echo { id: self.draw(), token: self.draw_long(), sent: 0 };
         let Some(probe) = self.probe_mut(key) else { return };
-        probe.stage = Stage::Asking(Asking { echo, family: Family::V4, strange: false, others });
+        let looks_up = looks_up(plan, probe.id.target);
+        let (family, address) = (Family::V4, None);
+        let (strange, shares) = (false, false);
+        probe.stage =
+            Stage::Asking(Asking { echo, family, strange, looks_up, address, shares, others });
         self.ask_next(turn, plan, key, Outcome::failed(Phase::Resolve, Errno::NOENT));
     }
 
     /// Asks the next address there is; if none is left, `otherwise` is how it ended.
-    fn ask_next(
+    pub(super) fn ask_next(
         &mut self,
         turn: &mut Turn<'_>,
         plan: &CheckPlan,
@@ -82,20 +106,32 @@ impl Prober {
             let Some(probe) = self.probe_mut(key) else { return };
             let port = port_of(plan, probe.id.target);
             let Stage::Asking(asking) = &mut probe.stage else { return };
+            // Each address has an rpcbind of its own.
+            asking.looks_up = port == 0 && matches!(talk_of(&plan.kind), Some(Talk::Rpc(_)));
+            let port = if asking.looks_up { rpc::RPCBIND_PORT } else { port };
             let Some(address) = asking.others.next() else {
                 return self.finish(turn, key, otherwise, Close::Orderly);
             };
             let is_ping = matches!(by_datagram(&plan.kind), Some(Talk::Ping));
-            let opened = match is_ping {
-                true => Socket::echo(address),
-                false => {
+            let shared = if is_ping { self.share_ping(turn, key, address) } else { Ok(false) };
+            let opened = match (shared, is_ping) {
+                (Ok(true), _) => {
+                    self.note(turn, Phase::Connect, || address.to_string());
+                    return self.send_ping(turn, plan, key);
+                }
+                (Err(errno), _) => Err(errno),
+                (Ok(false), true) => Socket::echo(address),
+                (Ok(false), false) => {
                     Socket::datagram(SocketAddr::new(address, port)).map(|socket| (socket, None))
                 }
             };
             match opened {
                 Ok((socket, id)) => {
+                    let Some(probe) = self.probe_mut(key) else { return };
+                    let Stage::Asking(asking) = &mut probe.stage else { return };
                     asking.echo.sent = 0;
                     asking.family = Family::of(address);
+                    asking.address = Some(address);
                     asking.echo.id = id.unwrap_or(asking.echo.id);
                     if let Some(before) = probe.socket.replace(socket) {
                         before.close(turn.reactor, Close::Orderly);
@@ -121,9 +157,44 @@ impl Prober {
         }
     }
 
+    /// rpcbind has said at which port the program is: on to that.
+    fn call_at(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key, port: u16) {
+        let Some(probe) = self.probe_mut(key) else { return };
+        let Stage::Asking(asking) = &mut probe.stage else { return };
+        asking.looks_up = false;
+        asking.strange = false;
+        let Some(address) = asking.address else { return };
+        let address = SocketAddr::new(address, port);
+        if let Some(before) = probe.socket.take() {
+            before.close(turn.reactor, Close::Orderly);
+        }
+        self.note(turn, Phase::Resolve, || format!("rpcbind: port {port}"));
+        if by_datagram(&plan.kind).is_none() {
+            if let Some(probe) = self.probe_mut(key) {
+                probe.stage = Stage::Connecting;
+            }
+            return self.connect_to(turn, plan, key, address);
+        }
+        match Socket::datagram(address) {
+            Ok(socket) => {
+                if let Some(probe) = self.probe_mut(key) {
+                    probe.socket = Some(socket);
+                }
+                self.note(turn, Phase::Connect, || address.to_string());
+                if self.watch(turn, key, Interest::READABLE) {
+                    self.send_datagram(turn, plan, key);
+                }
+            }
+            Err(errno) => {
+                let outcome = Outcome::Lacking { phase: Phase::Connect, code: code(errno) };
+                self.finish(turn, key, outcome, Close::Orderly);
+            }
+        }
+    }
+
     /// Something came for a probe by datagram.
     pub(super) fn datagram_ready(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
-        let Some(talk) = by_datagram(&plan.kind) else { return self.void(turn, key) };
+        let Some(talk) = talk_of(&plan.kind) else { return self.void(turn, key) };
         loop {
             let Self { slots, buffer, trace, .. } = self;
             let Some(Slot::Probe(probe)) = slots.get_mut(key) else { return };
@@ -147,9 +218,26 @@ impl Prober {
                 },
                 // Somebody on the way, or the host itself, says that nobody is there.
                 Err(errno) => {
-                    return self.ask_next(turn, plan, key, Outcome::failed(Phase::Connect, errno));
+                    let outcome = asking.unreachable(errno);
+                    return self.ask_next(turn, plan, key, outcome);
                 }
             };
+            if let (Talk::Rpc(wanted), true) = (talk, asking.looks_up) {
+                let v6 = asking.family == Family::V6;
+                let lookup = |code| Outcome::Failed { phase: Phase::Resolve, code };
+                let outcome = match rpc::looked_up(wanted, asking.echo.id, v6, bytes) {
+                    None => {
+                        asking.strange = true;
+                        continue;
+                    }
+                    Some(Ok(0)) => {
+                        Outcome::Failed { phase: Phase::Connect, code: codes::NOT_REGISTERED }
+                    }
+                    Some(Ok(port)) => return self.call_at(turn, plan, key, port),
+                    Some(Err(_)) => lookup(codes::LOOKUP_DENIED),
+                };
+                return self.finish(turn, key, outcome, Close::Orderly);
+            }
             if let Some(trace) = trace {
                 trace.heard(&plan.kind, bytes);
             }
@@ -163,15 +251,21 @@ impl Prober {
 
     /// Nothing came up to the limit: once more, or the time is up.
     pub(super) fn silent(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
-        let Some(talk) = by_datagram(&plan.kind) else { return self.void(turn, key) };
+        let Some(talk) = talk_of(&plan.kind) else { return self.void(turn, key) };
         self.buffer.resize(BUFFER, 0);
         let Self { slots, buffer, .. } = self;
         let Some(Slot::Probe(probe)) = slots.get_mut(key) else { return };
         let Stage::Asking(asking) = &probe.stage else { return };
+        if asking.shares {
+            return self.silent_ping(turn, plan, key);
+        }
         if turn.now < silent_until(plan, talk, probe.started, probe.deadline) {
             return match talk.needs_no_answer() || asking.others.is_empty() {
                 true => self.send_datagram(turn, plan, key),
-                false => self.ask_next(turn, plan, key, Outcome::late(Phase::Silence)),
+                false => {
+                    let outcome = asking.unanswered();
+                    self.ask_next(turn, plan, key, outcome)
+                }
             };
         }
         // A report may have come while we slept past the limit.
@@ -180,12 +274,44 @@ impl Prober {
             _ => socket.error(),
         });
         let outcome = match asking.strange {
-            _ if report.is_some() => Outcome::failed(Phase::Connect, report.unwrap_or(Errno::IO)),
+            _ if report.is_some() => asking.unreachable(report.unwrap_or(Errno::IO)),
             _ if talk.needs_no_answer() => Outcome::Healthy { shown: 0 },
-            true => Outcome::wrong(0),
-            false => Outcome::late(Phase::Silence),
+            true if !asking.looks_up => Outcome::wrong(0),
+            _ => asking.unanswered(),
         };
         self.finish(turn, key, outcome, Close::Orderly);
+    }
+
+    /// The same of a ping by the shared socket.
+    fn silent_ping(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
+        let Some(probe) = self.probe_mut(key) else { return };
+        let deadline = probe.deadline;
+        let Stage::Asking(asking) = &probe.stage else { return };
+        let (family, id, last) = (asking.family, asking.echo.id, asking.others.is_empty());
+        if turn.now < deadline {
+            return match last {
+                true => self.send_ping(turn, plan, key),
+                false => self.ask_next(turn, plan, key, Outcome::late(Phase::Silence)),
+            };
+        }
+        // A report may have come while we slept past the limit.
+        self.hear_reports(turn, family);
+        let Some(probe) = self.probe_mut(key) else { return };
+        if matches!(&probe.stage, Stage::Asking(asking) if asking.echo.id == id) {
+            self.finish(turn, key, Outcome::late(Phase::Silence), Close::Orderly);
+        }
+    }
+
+    /// When a ping is sent once more, or its time is up.
+    pub(super) fn next_ping(
+        &mut self,
+        turn: &Turn<'_>,
+        plan: &CheckPlan,
+        key: Key,
+    ) -> Option<Instant> {
+        let talk = talk_of(&plan.kind)?;
+        let deadline = self.probe_mut(key)?.deadline;
+        Some(turn.now.after(apart(plan, talk)).min(deadline))
     }
 
     fn send_datagram(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
@@ -194,10 +320,13 @@ impl Prober {
         let (Stage::Asking(asking), Some(socket)) = (&mut probe.stage, &probe.socket) else {
             return;
         };
-        let Some(talk) = by_datagram(&plan.kind) else { return self.void(turn, key) };
+        let Some(talk) = talk_of(&plan.kind) else { return self.void(turn, key) };
         request.clear();
         match talk {
             Talk::Dns(plan) => dns::query(plan, asking.echo.id, request),
+            Talk::Rpc(plan) if asking.looks_up => {
+                rpc::lookup(plan, asking.echo.id, asking.family == Family::V6, request);
+            }
             Talk::Rpc(plan) => rpc::call(plan, asking.echo.id, request),
             Talk::Udp { send, .. } => request.extend_from_slice(send),
             Talk::Ping => {
@@ -228,7 +357,8 @@ impl Prober {
             }
             // The answer to an earlier datagram.
             Err(errno) => {
-                return self.ask_next(turn, plan, key, Outcome::failed(Phase::Connect, errno));
+                let outcome = asking.unreachable(errno);
+                return self.ask_next(turn, plan, key, outcome);
             }
         }
         if let Some(trace) = trace {
@@ -239,6 +369,23 @@ impl Prober {
 }
 
 impl Asking {
+    /// What a report means that nobody is there: of rpcbind it says nothing of the program.
+    fn unreachable(&self, errno: Errno) -> Outcome {
+        match self.looks_up {
+            true => Outcome::Failed { phase: Phase::Resolve, code: codes::LOOKUP_REFUSED },
+            false => Outcome::failed(Phase::Connect, errno),
+        }
+    }
+
+    /// What it means that nothing came that is an answer.
+    fn unanswered(&self) -> Outcome {
+        let code = if self.strange { codes::LOOKUP_STRANGE } else { codes::LOOKUP_SILENT };
+        match self.looks_up {
+            true => Outcome::Failed { phase: Phase::Resolve, code },
+            false => Outcome::late(Phase::Silence),
+        }
+    }
+
     /// What the reports there are say of our requests; those of others are passed over.
     fn reported(&self, socket: &Socket, buffer: &mut [u8]) -> Option<Errno> {
         while let Some((errno, quoted)) = socket.report(buffer) {

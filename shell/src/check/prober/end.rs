@@ -134,6 +134,9 @@ impl Prober {
             socket.close(reactor, how);
         }
         match probe.stage {
+            Stage::Asking(asking) if asking.shares => {
+                self.forget_ping(reactor, asking.family, asking.echo.id);
+            }
             Stage::Racing(race) => self.call_off(reactor, race),
             Stage::Resolving => self.waiting.retain(|waiting| *waiting != key),
             _ => {}

@@ -81,6 +81,6 @@ impl Prober {
 pub(super) fn name_of(plan: &CheckPlan, id: ProbeId) -> Option<&str> {
     match &plan.targets.get(usize::from(id.target))?.host {
         Host::Name(name) => Some(name),
-        Host::Address(_) => None,
+        Host::Address(_) | Host::Socket(_) => None,
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use giveover_core::time::Span;
 use rustix::io::Errno;
 
-use super::datagram::{Others, by_datagram};
+use super::datagram::{Others, by_datagram, looks_up};
 use super::names::name_of;
 use super::slab::Key;
 use super::talk::{connect_failed, interest};
@@ -52,7 +52,7 @@ impl Prober {
         addresses: Arc<[IpAddr]>,
     ) {
         let Some(probe) = self.probe_mut(key) else { return };
-        if by_datagram(&plan.kind).is_some() {
+        if by_datagram(&plan.kind).is_some() || looks_up(plan, probe.id.target) {
             return self.ask(turn, plan, key, Others::Of(addresses, 0));
         }
         if let [only] = *addresses {

@@ -7,12 +7,13 @@ use giveover_core::time::Instant;
 use mio::Interest;
 use rustix::io::Errno;
 
-use super::datagram::{Others, by_datagram};
+use super::datagram::{Others, by_datagram, looks_up};
 use super::race::port_of;
 use super::slab::Key;
 use super::{BUFFER, Prober, Slot, Stage, Turn};
 use crate::check::dialogue::{self, Dialogue};
 use crate::check::outcome::{Outcome, Step, code, is_our_lack};
+use crate::check::secret::Secret;
 use crate::check::socket::{Close, Progress, Socket};
 use crate::check::tls::{self, Session};
 use crate::check::trace::{Trace, said};
@@ -34,18 +35,61 @@ impl Prober {
         key: Key,
         address: SocketAddr,
     ) {
-        if by_datagram(&plan.kind).is_some() {
+        let Some(probe) = self.probe_mut(key) else { return };
+        if by_datagram(&plan.kind).is_some() || looks_up(plan, probe.id.target) {
             return self.ask(turn, plan, key, Others::Only(Some(address.ip())));
         }
+        self.connect_to(turn, plan, key, address);
+    }
+
+    /// The same, whatever is still to be asked for before.
+    pub(super) fn connect_to(
+        &mut self,
+        turn: &mut Turn<'_>,
+        plan: &CheckPlan,
+        key: Key,
+        address: SocketAddr,
+    ) {
         let first = dialogue::first(&plan.kind, &mut self.request);
-        let (socket, progress) = match Socket::connect(address, first) {
+        let begun = Socket::connect(address, first);
+        self.begun(turn, plan, key, begun, address.port());
+    }
+
+    /// Connects to a UNIX socket of this host.
+    pub(super) fn connect_here(
+        &mut self,
+        turn: &mut Turn<'_>,
+        plan: &CheckPlan,
+        key: Key,
+        path: &str,
+    ) {
+        if by_datagram(&plan.kind).is_some() {
+            return self.void(turn, key);
+        }
+        // What is not there has refused us, as a port without a listener has.
+        let begun = Socket::connect_to_file(path).map_err(|errno| match errno {
+            Errno::NOENT => Errno::CONNREFUSED,
+            other => other,
+        });
+        self.begun(turn, plan, key, begun, 0);
+    }
+
+    fn begun(
+        &mut self,
+        turn: &mut Turn<'_>,
+        plan: &CheckPlan,
+        key: Key,
+        begun: Result<(Socket, Progress), Errno>,
+        port: u16,
+    ) {
+        let (socket, progress) = match begun {
             Ok(begun) => begun,
             Err(errno) => {
                 return self.finish(turn, key, connect_failed(plan, errno), Close::Reset);
             }
         };
         let made = progress != Progress::Pending;
-        let nobody = made && self.is_nobody(&socket, address.port());
+        let nobody = made && self.is_nobody(&socket, port);
         let Some(probe) = self.probe_mut(key) else { return };
         probe.socket = Some(socket);
         let until = probe.connect_until(plan);
@@ -95,13 +139,19 @@ impl Prober {
     /// The connection is made: on to what this kind of check wants of it.
     pub(super) fn connected(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
         self.note_peer(turn, key);
+        let secret = match dialogue::secret_of(&plan.kind) {
+            Ok(secret) => secret,
+            Err(outcome) => return self.finish(turn, key, outcome, Close::Reset),
+        };
+        if let Kind::Tls(tls) = &plan.kind {
+            return self.begin_tls(turn, plan, tls, secret, key);
+        }
         let Some(probe) = self.probe_mut(key) else { return };
-        match (Dialogue::of(&plan.kind), &plan.kind) {
+        match (Dialogue::knowing(&plan.kind, secret), &plan.kind) {
             (Some(dialogue), _) => {
                 probe.stage = Stage::Sending(dialogue, 0);
                 self.send(turn, plan, key);
             }
-            (None, Kind::Tls(tls)) => self.begin_tls(turn, plan, tls, key),
             (None, Kind::Xfnts { .. }) => self.say_goodbye(turn, key),
             (None, Kind::Tcp { .. }) => {
                 self.finish(turn, key, Outcome::Healthy { shown: 0 }, Close::Reset);
@@ -196,7 +246,14 @@ impl Prober {
     }
 
     /// Begins what is said in TLS, or on the way to it.
-    fn begin_tls(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, tls: &TlsPlan, key: Key) {
+    fn begin_tls(
+        &mut self,
+        turn: &mut Turn<'_>,
+        plan: &CheckPlan,
+        tls: &TlsPlan,
+        secret: Option<Secret>,
+        key: Key,
+    ) {
         let notes = self.trace.is_some();
         let Some(Slot::Probe(probe)) = self.slots.get_mut(key) else { return };
         let target = plan.targets.get(usize::from(probe.id.target));
@@ -209,7 +266,8 @@ impl Prober {
             None => Err(Outcome::Lacking { phase: Phase::Tls, code: codes::NO_NAME }),
         };
         match session {
-            Ok(mut session) => {
+            Ok(session) => {
+                let mut session = session.knowing(secret);
                 if let Some(trace) = &mut self.trace {
                     trace.inside(&plan.kind, session.notes(), turn.now);
                 }
@@ -338,7 +396,8 @@ impl Prober {
             return;
         }
         let peer = self.probe_mut(key).and_then(|probe| probe.socket.as_ref()?.peer());
-        self.note(turn, Phase::Connect, || peer.map(|peer| peer.to_string()).unwrap_or_default());
+        let words = || peer.map_or_else(|| "a socket of this host".to_owned(), |it| it.to_string());
+        self.note(turn, Phase::Connect, words);
     }
 }
 

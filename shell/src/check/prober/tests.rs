@@ -150,6 +150,7 @@ fn check(host: Host, port: u16, kind: Kind) -> CheckPlan {
         weights: Weights::DEFAULT,
         every: None,
         observe: false,
+        instance: None,
     };
     CheckPlan { targets: vec![Target { host, port }].into(), question: question.into() }
 }

@@ -16,6 +16,7 @@ use super::{der, trust};
 use crate::check::dialogue::Dialogue;
 use crate::check::dialogue::opening::{Opened, Way};
 use crate::check::outcome::{Outcome, Step};
+use crate::check::secret::Secret;
 use crate::clock;
 use crate::config::tls::{Opening, TlsPlan};
 use crate::message::tls;
@@ -52,6 +53,8 @@ pub struct Session {
     notes: Option<Vec<Note>>,
     /// Whom we asked for, for the notes.
     name: String,
+    /// The password that is given inside.
+    secret: Option<Secret>,
 }
 
 /// How far it is.
@@ -102,12 +105,19 @@ impl Session {
             soon: None,
             notes: notes.then(Vec::new),
             name: label,
+            secret: None,
         };
         match session.part {
             Part::Opening(way) => session.say_clear(way, plan),
             _ => session.flush(),
         }
         Ok(session)
+    }
+
+    /// The same, with the password that is to be given inside.
+    #[must_use]
+    pub fn knowing(self, secret: Option<Secret>) -> Self {
+        Self { secret, ..self }
     }
 
     /// What is to be sent now.
@@ -255,7 +265,7 @@ impl Session {
         let mut words = Vec::new();
         self.part = match (Way::inside(&plan.opening, &mut words), &plan.inner) {
             (Some(way), _) => Part::Question(way),
-            (None, Some(kind)) => match Dialogue::of(kind) {
+            (None, Some(kind)) => match Dialogue::knowing(kind, self.secret.take()) {
                 Some(dialogue) => {
                     let mut buffer = Vec::new();
                     words.extend_from_slice(dialogue.words(kind, &mut buffer));
@@ -427,7 +437,7 @@ impl Record {
 }
 
 /// What an error of the handshake, or after it, is called.
-fn code_of(error: &Error) -> u16 {
+pub(in crate::check) fn code_of(error: &Error) -> u16 {
     match error {
         Error::AlertReceived(alert) => tls::ALERT + u16::from(u8::from(*alert)),
         Error::InvalidCertificate(error) => match error {

@@ -183,7 +183,7 @@ fn plays() -> Vec<Play> {
     const CUT: &[Turn] = &[("\r\n\r\n", b"HTTP/1.1 200 Fine\r\nContent-Le")];
     const BOUND: &[Turn] = &[("", b"0\x0c\x02\x01\x01a\x07\x0a\x01\0\x04\0\x04\0")];
     const EXTENDED: &[u8] = b"0\x0c\x02\x01\x01x\x07\x0a\x01\0\x04\0\x04\0";
-    let ldap = || talk(Talk::Ldap { base: None, expect: vec![(0, 0)] });
+    let ldap = || talk(Talk::Ldap { base: None, expect: vec![(0, 0)], login: None });
     let smtp = || plan(greets(Greets::Smtp), Opening::Smtp("me".into()));
     let imap = || plan(talk(Talk::Imap { preauth: false }), Opening::Imap);
     let at_once = |inner| plan(inner, Opening::AtOnce);
@@ -226,7 +226,7 @@ fn plays() -> Vec<Play> {
         &[],
         Outcome::wrong(2),
     );
-    let postgres = || plan(talk(Talk::Redis { expect: vec![1] }), Opening::Postgres);
+    let postgres = || plan(talk(Talk::Redis { expect: vec![1], login: None }), Opening::Postgres);
     add(postgres(), &[("", b"S")], &[("PING", b"+PONG\r\n")], healthy(0));
     add(postgres(), &[("", b"N")], &[], failed(tls::REFUSED));
     add(postgres(), &[("", b"E")], &[], Outcome::wrong(0));

@@ -8,9 +8,10 @@ use super::keys;
 use super::plan::MemberPlan;
 use crate::config::address::{self, Addresses};
 use crate::config::check::{self, Around};
+use crate::config::database::Rows;
 use crate::config::few::Few;
 use crate::config::name;
-use crate::config::plan::{CheckPlan, Host, Target};
+use crate::config::plan::{CheckPlan, Host, Kind, Target};
 use crate::config::reader::Reader;
 use crate::config::report::Findings;
 use crate::config::source::Place;
@@ -81,6 +82,7 @@ pub(super) fn checks(
         probe_timeout,
         interval,
         has_process: false,
+        rows: &Rows::default(),
     };
     let authority = member.authority();
     let host = match &member.target.host {
@@ -89,12 +91,14 @@ pub(super) fn checks(
     };
     let read = entries.iter().map(|entry| {
         let entry = asked_of(entry, &authority, &host);
-        if is_of_kind(&entry, "xfnts") {
-            let message = format!("check.{}: members have no `xfnts` checks", entry.key);
-            out.error(entry.node.place, message).label("a tcp check, or a command");
-            return None;
+        let check = check::read(&entry, &around, out)?;
+        if can_be_asked(&check.kind) {
+            return Some(check);
         }
-        check::read(&entry, &around, out)
+        let message =
+            format!("check.{}: members have no `{}` checks", entry.key, check.kind.word());
+        out.error(entry.node.place, message).label("a tcp check, or a command");
+        None
     });
     // Every one of them is read before the first wrong one ends this.
     let read: Vec<_> = read.collect();
@@ -125,13 +129,20 @@ fn replace_in(table: &mut Table, put: &dyn Fn(&str) -> String) {
     }
 }
 
-fn is_of_kind(entry: &Entry, kind: &str) -> bool {
-    let of = |text: &str| text == kind || text.starts_with(&format!("{kind}://"));
-    match &entry.node.value {
-        Value::Text(text) => of(text),
-        Value::Table(table) => ["kind", "url"].iter().any(|key| {
-            matches!(table.get(key).map(|entry| &entry.node.value), Some(Value::Text(text)) if of(text))
-        }),
-        _ => false,
+/// Whether a member can be asked so: by one connection, one datagram or one command at a time.
+const fn can_be_asked(kind: &Kind) -> bool {
+    match kind {
+        Kind::Tcp { .. }
+        | Kind::Http(_)
+        | Kind::Command(_)
+        | Kind::Talk(_)
+        | Kind::Tls(_)
+        | Kind::Hello(_)
+        | Kind::Remote(_) => true,
+        Kind::Process
+        | Kind::Xfnts { .. }
+        | Kind::Database(_)
+        | Kind::Agent(_)
+        | Kind::State(_) => false,
     }
 }

@@ -63,7 +63,7 @@ impl MemberPlan {
     pub const fn address(&self) -> Option<SocketAddr> {
         match &self.target.host {
             Host::Address(ip) => Some(SocketAddr::new(*ip, self.target.port)),
-            Host::Name(_) => None,
+            Host::Name(_) | Host::Socket(_) => None,
         }
     }
 

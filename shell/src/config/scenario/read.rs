@@ -21,6 +21,7 @@ use crate::config::schema::Key;
 use crate::config::source::{Place, Sources};
 use crate::config::tree::{Entry, Node, Table, Value};
 use crate::config::values;
+use crate::config::world::{self, World};
 
 /// Reads scenarios from the file at `path`.
 ///
@@ -30,6 +31,52 @@ pub fn load(path: &Path) -> Result<Vec<Scenario>, Report> {
     let mut out = Findings::default();
     let files = Files::alone(path, &mut out);
     scenarios(files, out)
+}
+
+/// A scenario file in either form.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Form {
+    /// `[[scenario]]`s.
+    Small(Vec<Scenario>),
+    /// A world.
+    Large(Box<World>),
+}
+
+/// Reads a file in either form: one without `[[scenario]]` is a world.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_form(path: &Path) -> Result<Form, Report> {
+    let mut out = Findings::default();
+    let files = Files::alone(path, &mut out);
+    let short = path.file_stem().map_or_else(String::new, |it| it.to_string_lossy().into_owned());
+    form(files, &short, out)
+}
+
+/// Reads `text` in either form, called `name` in messages.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_form_str(name: &str, text: &str) -> Result<Form, Report> {
+    let mut out = Findings::default();
+    let files = Files::of_text(name, text, &mut out);
+    form(files, name.strip_suffix(".toml").unwrap_or(name), out)
+}
+
+fn form(files: Files, short: &str, mut out: Findings) -> Result<Form, Report> {
+    let large = ["length", "service", "board", "fault", "node"];
+    if files.root.get("scenario").is_some() || large.iter().all(|key| files.root.get(key).is_none())
+    {
+        return scenarios(files, out).map(Form::Small);
+    }
+    let read = world::read(&files, short, &mut out);
+    let sources = Arc::new(files.sources);
+    out.forgive(&sources);
+    let (errors, _) = out.into_reports(&sources);
+    match read {
+        Some(world) if errors.is_empty() => Ok(Form::Large(Box::new(world))),
+        _ => Err(errors),
+    }
 }
 
 /// Reads scenarios from `text`, called `name` in messages.
@@ -133,7 +180,11 @@ fn scenario(node: &Node, sources: &Sources, out: &mut Findings) -> Option<Scenar
     })
 }
 
-fn limits(entry: &Entry, below: Limits, out: &mut Findings) -> Option<Limits> {
+pub(in crate::config) fn limits(
+    entry: &Entry,
+    below: Limits,
+    out: &mut Findings,
+) -> Option<Limits> {
     let table = values::table("policy", &entry.node, out)?;
     if let Some(like) = table.get("like") {
         out.error(like.place, "like: a scenario has no other policies");
@@ -168,7 +219,11 @@ fn destination(key: &str, node: &Node, out: &mut Findings) -> Option<Destination
     [Destination::Elsewhere, Destination::Board, Destination::Nobody].get(place).copied()
 }
 
-fn replies(key: &str, node: &Node, out: &mut Findings) -> Option<Script<Reply>> {
+pub(in crate::config) fn replies(
+    key: &str,
+    node: &Node,
+    out: &mut Findings,
+) -> Option<Script<Reply>> {
     let since = [("accept_from", Reply::Deny), ("not_now_until", Reply::NotNow)];
     script(key, node, Reply::WORDS, &Reply::ALL, &since, out)
 }

@@ -94,6 +94,27 @@ pub const RPC: [(u16, &str); 8] = [
     (17, "AUTH_ERROR"),
 ];
 
+/// What became of the question for the port of a program, beside the numbers of errors: they are
+/// the codes of phase `resolve`, and of `connect` the last.
+pub const RPC_LOOKUP: [(u16, &str); 5] = [
+    (LOOKUP_SILENT, "rpcbind does not answer"),
+    (LOOKUP_REFUSED, "rpcbind is not there"),
+    (LOOKUP_DENIED, "rpcbind does not say its port"),
+    (LOOKUP_STRANGE, "rpcbind answers nonsense"),
+    (NOT_REGISTERED, "not registered with rpcbind"),
+];
+
+/// rpcbind was asked in vain.
+pub const LOOKUP_SILENT: u16 = 1000;
+/// rpcbind cannot be reached.
+pub const LOOKUP_REFUSED: u16 = 1001;
+/// rpcbind answered that it will not, or cannot.
+pub const LOOKUP_DENIED: u16 = 1002;
+/// What came was no answer.
+pub const LOOKUP_STRANGE: u16 = 1003;
+/// rpcbind knows no port of the program.
+pub const NOT_REGISTERED: u16 = 1004;
+
 /// Programs of ONC RPC that have names, and the version that is called.
 pub const PROGRAMS: [(u32, u32, &str); 5] = [
     (100_000, 2, "rpcbind"),

@@ -74,9 +74,10 @@ pub(in crate::config) const TABLES: [TableOf; 14] = [
     },
     TableOf {
         name: "check.NAME, kind rpc",
-        about: "The null procedure of an ONC RPC program, called at the port that is named (111, \
-                rpcbind's own). By datagram it is called three times in all; silence weighs what \
-                `connect` does.",
+        about: "The null procedure of an ONC RPC program, called at the port that is named, else at \
+                the one that rpcbind knows, which is asked first: that it does not say is of phase \
+                `resolve`, that nobody has registered weighs what `connect` does. By datagram it \
+                is called three times in all; silence weighs what `connect` does.",
         keys: RPC,
     },
     TableOf {
@@ -118,6 +119,13 @@ pub(in crate::config) fn of_kind(kind: &str) -> Option<&'static [Key]> {
 
 const NONE: &[Key] = &[];
 
+pub(in crate::config) const PASSWORD_FILE: Key = key(
+    "password_file",
+    "absolute path, or the name of a credential",
+    "",
+    "the file with the password; one that others than its owner can read is refused",
+);
+
 const SMTP: &[Key] = &[
     key("expect", "numbers: 220, or \"2xx\"", "[220]", "which greetings are right"),
     key("ehlo", "name of a host", "", "said with EHLO after the greeting, to be answered by 250"),
@@ -135,14 +143,30 @@ const IMAP: &[Key] =
 const LDAP: &[Key] = &[
     key("base", "text, may be empty", "the URL's, else no search", "the entry a search asks for"),
     key("expect", "result codes", "[0]", "which are right, of the bind or the search"),
+    key(
+        "user",
+        "distinguished name",
+        "anonymous",
+        "who binds, with the password of `password_file`",
+    ),
+    PASSWORD_FILE,
 ];
 
-const REDIS: &[Key] = &[key(
-    "expect",
-    "words: \"PONG\", \"NOAUTH\", \"LOADING\", …",
-    "[\"PONG\"]",
-    "which answers are right; \"NOAUTH\" is that of a server with a password",
-)];
+const REDIS: &[Key] = &[
+    key(
+        "expect",
+        "words: \"PONG\", \"NOAUTH\", \"LOADING\", …",
+        "[\"PONG\"]",
+        "which answers are right; \"NOAUTH\" is that of a server with a password",
+    ),
+    key(
+        "user",
+        "text",
+        "the server's default",
+        "who says AUTH, with the password of `password_file`",
+    ),
+    PASSWORD_FILE,
+];
 
 const MQTT: &[Key] = &[
     key("client", "text", "empty: the broker gives one", "our client identifier"),
@@ -152,6 +176,8 @@ const MQTT: &[Key] = &[
         "[0]",
         "which are right; 5 is that of a broker that wants a name",
     ),
+    key("user", "text", "nobody", "who connects, with the password of `password_file`"),
+    PASSWORD_FILE,
 ];
 
 const POSTGRES: &[Key] = &[

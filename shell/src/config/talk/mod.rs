@@ -7,8 +7,8 @@ mod read;
 
 use serde::{Deserialize, Serialize};
 
-pub(super) use keys::{TABLES, of_kind};
-pub(super) use read::read;
+pub(super) use keys::{PASSWORD_FILE, TABLES, of_kind};
+pub(super) use read::{read, role, usual_rpc_port};
 
 /// Inclusive ranges of an answer's codes.
 pub type Codes = Vec<(u16, u16)>;
@@ -31,6 +31,8 @@ pub enum Talk {
     Redis {
         /// What is healthy, by [`codes::REDIS`].
         expect: Vec<u16>,
+        /// Who we say we are; nobody without.
+        login: Option<Box<Login>>,
     },
     /// `CONNECT`.
     Mqtt {
@@ -38,15 +40,19 @@ pub enum Talk {
         client: Box<str>,
         /// Return codes that are healthy.
         expect: Codes,
+        /// Who we say we are; nobody without.
+        login: Option<Box<Login>>,
     },
     /// Start-up and a query.
     Postgres(PostgresPlan),
-    /// Anonymous bind, and a search if there is a base.
+    /// A bind, anonymous unless there is a login, and a search if there is a base.
     Ldap {
         /// Where a search that always matches begins; none is made without.
         base: Option<Box<str>>,
         /// Result codes that are healthy.
         expect: Codes,
+        /// Who we say we are; nobody without.
+        login: Option<Box<Login>>,
     },
     /// A query.
     Dns(DnsPlan),
@@ -61,6 +67,15 @@ pub enum Talk {
     },
     /// ICMP echo: the host itself, below all services.
     Ping,
+}
+
+/// Who we say we are, and the file with the proof.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Login {
+    /// The user; empty where only a password is wanted.
+    pub user: Box<str>,
+    /// The file with the password: a path, or the bare name of a credential.
+    pub password_file: Box<str>,
 }
 
 /// Whose greeting it is.
@@ -152,6 +167,17 @@ impl Talk {
     #[must_use]
     pub const fn is_text(&self) -> bool {
         matches!(self, Self::Banner(_) | Self::Pop3 | Self::Imap { .. } | Self::Redis { .. })
+    }
+
+    /// Who we say we are, if that is anybody.
+    #[must_use]
+    pub fn login(&self) -> Option<&Login> {
+        match self {
+            Self::Redis { login, .. } | Self::Mqtt { login, .. } | Self::Ldap { login, .. } => {
+                login.as_deref()
+            }
+            _ => None,
+        }
     }
 
     /// Whether it is said in datagrams.

@@ -6,7 +6,7 @@ use super::super::report::Findings;
 use super::super::target::Target as Url;
 use super::super::tree::{Node, Value};
 use super::super::{values, words};
-use super::{BannerPlan, Codes, DnsPlan, Greets, PostgresPlan, RpcPlan, Talk, codes};
+use super::{BannerPlan, Codes, DnsPlan, Greets, Login, PostgresPlan, RpcPlan, Talk, codes};
 
 /// The longest text that goes into a protocol's field.
 const LONGEST: usize = 255;
@@ -31,13 +31,19 @@ pub(in crate::config) fn read(
         "ldap" => {
             let base = said("base", url.map(|url| url.path), reader, out);
             let expect = numbers("expect", 4096, reader, out);
-            Talk::Ldap { base: base?.map(Into::into), expect: expect? }
+            let login = login(true, reader, out)?;
+            Talk::Ldap { base: base?.map(Into::into), expect: expect?, login }
         }
-        "redis" => Talk::Redis { expect: redis(reader, out)? },
+        "redis" => {
+            let login = login(false, reader, out);
+            Talk::Redis { expect: redis(reader, out)?, login: login? }
+        }
         "mqtt" => {
             let client = given("client", reader, out);
             let expect = numbers("expect", 5, reader, out);
-            Talk::Mqtt { client: client?.unwrap_or_default().into(), expect: expect? }
+            let login = login(true, reader, out)?;
+            let client = client?.unwrap_or_default().into();
+            Talk::Mqtt { client, expect: expect?, login }
         }
         "postgres" => Talk::Postgres(postgres(url, reader, out)?),
         "dns" => Talk::Dns(dns(url, reader, out)?),
@@ -75,24 +81,65 @@ fn banner(
     Some(Talk::Banner(BannerPlan { greets, expect: expect?, ehlo: ehlo.map(Into::into) }))
 }
 
+/// `user` and `password_file`, which go together; where nobody logs in without a name
+/// (`named`) both are needed. The outer `None` says that an error was reported.
+fn login(named: bool, reader: &Reader<'_>, out: &mut Findings) -> Option<Option<Box<Login>>> {
+    let user = given("user", reader, out)?;
+    let file = match reader.entry("password_file") {
+        Some(entry) => Some(values::secret_file("password_file", &entry.node, out)?),
+        None => None,
+    };
+    match (user, file) {
+        (None, None) => Some(None),
+        (Some(_), None) => {
+            let message = "user: means nothing without its password";
+            let label = "password_file = \"/etc/giveover/keys/NAME\"";
+            out.error(reader.place("user"), message).label(label);
+            None
+        }
+        (None | Some(""), Some(_)) if named => {
+            let message = "password_file: needs `user`, whose password it is";
+            out.error(reader.place("password_file"), message);
+            None
+        }
+        (user, Some(file)) => {
+            let user = user.unwrap_or_default().into();
+            Some(Some(Box::new(Login { user, password_file: file.into() })))
+        }
+    }
+}
+
 fn postgres(
     url: Option<&Url<'_>>,
     reader: &Reader<'_>,
     out: &mut Findings,
 ) -> Option<PostgresPlan> {
-    let user = said("user", url.map(|url| url.user), reader, out);
-    let database = said("database", url.map(|url| url.path), reader, out);
+    let role = role(url, reader, out);
     let query = given("query", reader, out);
     let expect = match reader.entry("expect") {
         Some(entry) => values::one_or_more("expect", &entry.node, out, sql_state),
         None => Some(Vec::new()),
     };
+    let (user, database) = role?;
     Some(PostgresPlan {
-        user: user?.filter(|user| !user.is_empty()).unwrap_or("postgres").into(),
-        database: database?.filter(|name| !name.is_empty()).unwrap_or("postgres").into(),
+        user,
+        database,
         query: query?.unwrap_or("SELECT 1").into(),
         expect: expect?,
     })
+}
+
+/// Role and database of PostgreSQL.
+pub(in crate::config) fn role(
+    url: Option<&Url<'_>>,
+    reader: &Reader<'_>,
+    out: &mut Findings,
+) -> Option<(Box<str>, Box<str>)> {
+    let user = said("user", url.map(|url| url.user), reader, out);
+    let database = said("database", url.map(|url| url.path), reader, out);
+    let or_usual =
+        |name: Option<&str>| name.filter(|name| !name.is_empty()).unwrap_or("postgres").into();
+    Some((or_usual(user?), or_usual(database?)))
 }
 
 fn dns(url: Option<&Url<'_>>, reader: &Reader<'_>, out: &mut Findings) -> Option<DnsPlan> {
@@ -142,6 +189,18 @@ fn rpc(reader: &Reader<'_>, out: &mut Findings) -> Option<RpcPlan> {
     };
     let (program, usual) = program?;
     Some(RpcPlan { program, version: version?.unwrap_or(usual), tcp: tcp? == 1 })
+}
+
+/// The port an ONC RPC program is called at where none is written: rpcbind has one; zero, it is to
+/// be asked for that of any other.
+pub(in crate::config) fn usual_rpc_port(reader: &Reader<'_>) -> Option<u16> {
+    let is_rpcbind = match reader.entry("program").map(|entry| &entry.node.value) {
+        None => true,
+        Some(Value::Text(name)) => name == "rpcbind",
+        Some(Value::Integer(number)) => *number == 100_000,
+        Some(_) => false,
+    };
+    Some(if is_rpcbind { 111 } else { 0 })
 }
 
 /// A program of ONC RPC, and the version that is usual.

@@ -21,7 +21,7 @@ fn check(text: &str) -> CheckPlan {
 fn targets(check: &CheckPlan) -> Vec<String> {
     let words = |target: &Target| match &target.host {
         Host::Address(address) => format!("{address}:{}", target.port),
-        Host::Name(name) => format!("{name}:{}", target.port),
+        Host::Name(name) | Host::Socket(name) => format!("{name}:{}", target.port),
     };
     check.targets.iter().map(words).collect()
 }
@@ -217,9 +217,9 @@ fn kinds_that_speak_a_protocol_have_keys_of_their_own() {
     let imap = talk("check.a = { url = \"imap://h\", preauth = true }");
     assert_eq!(imap, Talk::Imap { preauth: true });
     let redis = talk("check.a = { url = \"redis://h\", expect = [\"PONG\", \"-NOAUTH\"] }");
-    assert_eq!(redis, Talk::Redis { expect: vec![1, 2] });
+    assert_eq!(redis, Talk::Redis { expect: vec![1, 2], login: None });
     let mqtt = talk("check.a = { url = \"mqtt://h\", client = \"me\", expect = [0, 5] }");
-    assert_eq!(mqtt, Talk::Mqtt { client: "me".into(), expect: vec![(0, 0), (5, 5)] });
+    assert_eq!(mqtt, Talk::Mqtt { client: "me".into(), expect: vec![(0, 0), (5, 5)], login: None });
 }
 
 #[test]
@@ -227,6 +227,7 @@ fn directories_and_databases_are_asked_for_what_the_url_names() {
     let ldap = |base: Option<&str>, code| Talk::Ldap {
         base: base.map(Into::into),
         expect: vec![(code, code)],
+        login: None,
     };
     assert_eq!(talk("check.a = \"ldap://h\""), ldap(None, 0));
     assert_eq!(talk("check.a = \"ldap://h/dc=a,dc=b\""), ldap(Some("dc=a,dc=b"), 0));

@@ -4,8 +4,17 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-const EXAMPLES: [&str; 7] =
-    ["nginx", "redis", "two-services", "xfnts", "command", "board", "haproxy-pool"];
+const EXAMPLES: [&str; 9] = [
+    "nginx",
+    "redis",
+    "two-services",
+    "xfnts",
+    "command",
+    "board",
+    "nfs",
+    "postgres",
+    "haproxy-pool",
+];
 
 fn path_of(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(format!("{name}.toml"))

@@ -12,7 +12,9 @@ mod mutations;
 mod presets;
 mod said_of_board;
 mod said_of_checks;
+mod said_of_databases;
 mod said_of_keys;
+mod said_of_looks;
 mod said_of_policies;
 mod said_of_pools;
 mod said_of_quantities;
@@ -20,6 +22,7 @@ mod said_of_services;
 mod said_of_syntax;
 mod said_of_tls;
 mod said_of_warnings;
+mod said_of_watch;
 
 /// Everything that is said about `text`: errors, or the warnings of what can be run.
 fn said(text: &str) -> String {

@@ -75,6 +75,14 @@ fn no_text_makes_it_panic() {
         include_str!("../../../examples/nginx.toml"),
         include_str!("../../../examples/two-services.toml"),
         include_str!("../presets/xfnts.toml"),
+        "[service.web]\nunit = \"a.service\"\n\
+         check.a = { url = \"agent://[::]:1/a\", units = [\"b\"], key = \"k\", skew = \"5s\" }\n\
+         check.b = { kind = \"agent\", transport = \"unix\", socket = \"/s\", name = \"c\" }\n\
+         check.c = { url = \"log:///a\", pattern = [\"E\", 'a\\s'], ignore = \"x\", cap = \"4KiB\" }\n\
+         check.d = { kind = \"remote\", socket = \"/s\", service = \"w\", expect = \"ok\" }\n\
+         check.e = { url = \"systemd://a@b.service\", expect = [\"active\"] }\n\
+         check.f = { kind = \"path\", list = \"/etc/exports\" }\n\
+         check.g = { url = \"rpc://h\", program = \"nfsd\", transport = \"tcp\" }\n",
         "[policy.a]\nlike = \"b\"\n[service.web]\npreset = \"redis\"\ncheck.ping = false\n\
          ladder = [\"a\"]\nneeds = [\"web\"]\npolicy = { like = \"a\", retry_count = \"unlimited\" }\n",
     ];

@@ -33,7 +33,7 @@ fn every_preset_can_be_pasted_where_it_is_used() {
 fn a_preset_is_without_warnings_once_it_knows_whom_to_watch() {
     for run in ["unit = \"s.service\"", "start = [\"/bin/s\"]"] {
         for (name, _) in list() {
-            let address = if ["apache", "xfnts", "named"].contains(&name) {
+            let address = if ["apache", "xfnts", "named", "iplanet", "directory"].contains(&name) {
                 "address = \"127.0.0.1\"\n"
             } else {
                 ""
@@ -48,13 +48,82 @@ fn a_preset_is_without_warnings_once_it_knows_whom_to_watch() {
     }
 }
 
+/// Of each daemon: what is looked at, whether it counts, and whether anything is restarted.
+// req 1.64, 1.69, 1.70, 1.71, 1.72, 1.73, 1.74, 1.75, 1.76, 1.77, 1.78, 1.79, 1.81, 1.82, 1.83, 1.84, 1.90
+#[test]
+fn the_presets_of_nfs_are_the_table_of_its_daemons() {
+    let of = |preset: &str, more: &str| {
+        let text = format!("[service.s]\nunit = \"s.service\"\npreset = \"{preset}\"\n{more}");
+        plan_of(&text).services.remove(0)
+    };
+    let rows = |service: &ServicePlan| -> Vec<(String, &str, bool, u8)> {
+        let checks = service.checks.iter();
+        checks
+            .map(|it| (it.name.to_string(), it.kind.word(), !it.observe, it.heaviest().value()))
+            .collect()
+    };
+    let row = |name: &str, kind, counts| (name.to_owned(), kind, counts, 100);
+    for (preset, retry_count, wanted) in [
+        ("nfs-rpcbind", 0, vec![row("gone", "process", true), row("null", "rpc", false)]),
+        (
+            "nfs-statd",
+            2,
+            vec![
+                row("statd", "process", true),
+                row("lockd", "process", true),
+                row("statd-null", "rpc", false),
+                row("lockd-null", "rpc", false),
+            ],
+        ),
+        (
+            "nfs-mountd",
+            2,
+            vec![
+                row("gone", "process", true),
+                row("share", "path", false),
+                row("null", "rpc", true),
+            ],
+        ),
+        (
+            "nfs-nfsd",
+            2,
+            vec![
+                row("gone", "process", true),
+                row("share", "path", false),
+                row("null", "rpc", false),
+            ],
+        ),
+    ] {
+        let service = of(preset, "");
+        assert_eq!(rows(&service), wanted, "{preset}");
+        assert_eq!(service.policy.limits().retry_count, Some(retry_count), "{preset}");
+        let null = service.checks.iter().filter(|check| check.kind.word() == "rpc");
+        for null in null {
+            assert_eq!(null.timeout.as_millis(), 120_000, "{preset}: the document's default");
+            assert_eq!(null.smallest().value(), 100, "{preset}: however it fails");
+        }
+    }
+    // The switches and the properties.
+    for (preset, counts) in [("nfs-rpcbind", true), ("nfs-nfsd", true), ("nfs-mountd", false)] {
+        let text = format!("check.null.observe = {}\ncheck.null.timeout = \"60s\"\n", !counts);
+        let service = of(preset, &(text + "policy.thorough_probe_interval = \"90s\"\n"));
+        let null = service.checks.iter().find(|check| &*check.name == "null").expect("a null call");
+        assert_eq!((null.observe, null.timeout.as_millis()), (!counts, 60_000), "{preset}");
+        assert_eq!(service.policy.limits().thorough_probe_interval.as_millis(), 90_000);
+    }
+    let shares = of("nfs-shares", "");
+    assert_eq!(rows(&shares).len(), 6);
+    assert!(rows(&shares).iter().all(|(_, _, counts, weight)| *counts && *weight == 100));
+    assert_eq!(shares.policy.limits().failover_mode.word(), "log_only", "it restarts nothing");
+}
+
 #[test]
 fn what_is_written_goes_before_the_preset_key_by_key() {
     let [ping] = &checks("preset = \"redis\"\ncheck.ping.expect = \"-NOAUTH\"\n")[..] else {
         panic!("one check")
     };
     let noauth = codes::code_of(&codes::REDIS, b"NOAUTH");
-    assert_eq!(ping.kind, Kind::Talk(Box::new(Talk::Redis { expect: vec![noauth] })));
+    assert_eq!(ping.kind, Kind::Talk(Box::new(Talk::Redis { expect: vec![noauth], login: None })));
     assert_eq!(ping.targets[0].port, 6379);
     let other = checks("preset = \"redis\"\nnetwork_resources_used = [\"h\"]\nport_list = [1]\n");
     assert_eq!(other[0].targets[0].port, 1);

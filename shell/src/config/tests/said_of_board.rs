@@ -7,7 +7,7 @@ use giveover_core::policy::Destination;
 use giveover_core::time::Span;
 
 use super::{check, plan_of};
-use crate::config::plan::GoesTo;
+use crate::config::plan::{BoardKind, GoesTo};
 
 const LEAST: &str = "[board]\nport = \"/dev/giveover-board\"\nkey = \"/etc/giveover/board.key\"\n";
 
@@ -18,6 +18,7 @@ fn a_board_needs_its_port_and_key_and_the_rest_is_the_interfaces_default() {
     assert_eq!(board.confirm_after, Span::from_secs(300));
     assert!(!board.required);
     assert_eq!(board.port, Path::new("/dev/giveover-board"));
+    assert_eq!(board.kind, BoardKind::Giveover { key: "/etc/giveover/board.key".into() });
     assert_eq!(plan_of("").board, None);
 }
 
@@ -70,7 +71,7 @@ fn what_is_out_of_range_or_of_another_version_is_refused_with_its_place() {
     check(
         r#"
 [board]
-kind = "linux"
+kind = "linx"
 key = "../board.key"
 timeout = "500ms"
 boot_grace = "1s"
@@ -87,9 +88,9 @@ tiemout = "60s"
 giveover.toml:1:1: error: board: needs `port`
   1 | [board]
     | ^^^^^^^ port = "/dev/giveover-board"
-giveover.toml:2:8: error: kind: "linux" is not in this version
-  2 | kind = "linux"
-    |        ^^^^^^^ systemd's RuntimeWatchdogSec= feeds /dev/watchdog
+giveover.toml:2:8: error: kind: must be "giveover", "linux" or "stick"
+  2 | kind = "linx"
+    |        ^^^^^^ did you mean `linux`?
 giveover.toml:3:7: error: key: must be an absolute path, or the bare name of a credential
   3 | key = "../board.key"
     |       ^^^^^^^^^^^^^^
@@ -133,15 +134,95 @@ giveover.toml:13:1: error: unknown key `tiemout` in board
 "#,
     );
     check(
-        &format!("{LEAST}kind = \"stick\"\npolicy = {{ retry_interval = \"30m\" }}\n"),
+        &format!("{LEAST}policy = {{ retry_interval = \"30m\" }}\n"),
         r#"
-giveover.toml:4:8: error: kind: "stick" is not in this version
-  4 | kind = "stick"
-    |        ^^^^^^^ only a board with our firmware, kind = "giveover"
-giveover.toml:5:10: error: policy: the resets would be forgotten before they are used up: never given over
-  5 | policy = { retry_interval = "30m" }
+giveover.toml:4:10: error: policy: the resets would be forgotten before they are used up: never given over
+  4 | policy = { retry_interval = "30m" }
     |          ^^^^^^^^^^^^^^^^^^^^^^^^^^ retry_interval must be at least retry_count × (timeout + boot_grace), 1980s
-2 errors
+1 error
+"#,
+    );
+}
+
+#[test]
+fn a_watchdog_of_the_kernels_and_a_stick_have_the_keys_they_can_keep() {
+    let linux = plan_of(
+        "[board]\nkind = \"linux\"\ntimeout = \"90s\"\npretimeout = \"10s\"\nnowayout = true\n\
+         required = true\nboot_grace = \"5m\"\n",
+    );
+    let linux = linux.board.expect("a watchdog");
+    assert_eq!(linux.kind, BoardKind::Linux { pretimeout: Some(Span::from_secs(10)) });
+    assert_eq!(linux.port, Path::new("/dev/watchdog"));
+    assert!(linux.required && linux.settings.nowayout);
+    assert_eq!(linux.settings.timeout, Span::from_secs(90));
+    assert_eq!(linux.settings.boot_grace, Span::from_secs(300));
+    let stick = plan_of("[board]\nkind = \"stick\"\nport = \"/dev/ttyUSB0\"\n");
+    let stick = stick.board.expect("a stick");
+    assert_eq!((stick.kind, stick.settings.timeout), (BoardKind::Stick, Span::from_secs(60)));
+}
+
+#[test]
+fn what_other_hardware_cannot_keep_is_refused_with_its_place() {
+    check(
+        r#"
+[board]
+kind = "linux"
+port = "watchdog"
+timeout = "1500ms"
+pretimeout = "90s"
+policy = { retry_count = 3 }
+key = "/etc/giveover/board.key"
+"#,
+        r#"
+giveover.toml:3:8: error: port: must be an absolute path
+  3 | port = "watchdog"
+    |        ^^^^^^^^^^
+giveover.toml:4:11: error: timeout: is counted in whole units of 1s
+  4 | timeout = "1500ms"
+    |           ^^^^^^^^
+giveover.toml:5:14: error: pretimeout: must be 1s to 59s
+  5 | pretimeout = "90s"
+    |              ^^^^^
+giveover.toml:6:1: error: policy: means nothing with kind = "linux"
+  6 | policy = { retry_count = 3 }
+    | ^^^^^^ it has no budget: the host's own, 3 resets in 1h, holds
+giveover.toml:7:1: error: key: means nothing with kind = "linux"
+  7 | key = "/etc/giveover/board.key"
+    | ^^^ only a board with our firmware knows it
+5 errors
+"#,
+    );
+    check(
+        r#"
+[board]
+kind = "stick"
+timeout = "65s"
+pretimeout = "10s"
+shadow = true
+"#,
+        r#"
+giveover.toml:1:1: error: board: needs `port`
+  1 | [board]
+    | ^^^^^^^ port = "/dev/serial/by-id/…"
+giveover.toml:3:11: error: timeout: is counted in whole units of 10s
+  3 | timeout = "65s"
+    |           ^^^^^
+giveover.toml:4:1: error: pretimeout: means nothing with kind = "stick"
+  4 | pretimeout = "10s"
+    | ^^^^^^^^^^ only the kernel warns itself, kind = "linux"
+giveover.toml:5:1: error: shadow: means nothing with kind = "stick"
+  5 | shadow = true
+    | ^^^^^^ only a board with our firmware knows it
+4 errors
+"#,
+    );
+    check(
+        &format!("{LEAST}pretimeout = \"10s\"\n"),
+        r#"
+giveover.toml:4:1: error: pretimeout: means nothing with kind = "giveover"
+  4 | pretimeout = "10s"
+    | ^^^^^^^^^^ only the kernel warns itself, kind = "linux"
+1 error
 "#,
     );
 }

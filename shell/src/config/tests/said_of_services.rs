@@ -250,11 +250,7 @@ address = "10.0.0.1"
 [node.b]
 address = "10.0.0.2"
 [group.front]
-services = ["web"]
-[watch]
-listen = "127.0.0.1:9709"
-[notify.ops]
-webhook = "http://h/"
+services = ["db"]
 [[service.db.error]]
 match = "x"
 [[service.db.error]]
@@ -264,6 +260,9 @@ unit = "db.service"
 check.x = "http://h/"
 "#,
         r#"
+giveover.toml:1:1: error: cluster: needs `key`
+  1 | [cluster]
+    | ^^^^^^^^^ key = "/etc/giveover/keys/cluster.key"
 giveover.toml:1:2: error: [cluster] is not in this version
   1 | [cluster]
     |  ^^^^^^^ take it out; on a single node `[giveover] command` hands a service over
@@ -273,16 +272,10 @@ giveover.toml:3:2: error: [node] is not in this version
 giveover.toml:7:2: error: [group] is not in this version
   7 | [group.front]
     |  ^^^^^ take it out; each service is given over by itself
-giveover.toml:9:2: error: [watch] is not in this version
-  9 | [watch]
-    |  ^^^^^ take it out; `giveover status --json` and `events --json` have the same
-giveover.toml:11:2: error: [notify] is not in this version
-  11 | [notify.ops]
-     |  ^^^^^^ take it out; `giveover events --json -f` can feed a program
-giveover.toml:13:14: error: [[service.db.error]] is not in this version
-  13 | [[service.db.error]]
-     |              ^^^^^ take it out; rows of errors belong to checks of databases
-6 errors
+giveover.toml:9:14: error: service.db.error: rows of errors belong to checks of databases
+  9 | [[service.db.error]]
+    |              ^^^^^ there is no check of kind postgres or oracle
+5 errors
 "#,
     );
 }
@@ -328,7 +321,7 @@ giveover.toml:3:10: error: preset: none is called `xfnt`
     |          ^^^^^^ did you mean `xfnts`?
 giveover.toml:6:10: error: preset: none is called `../etc/passwd`
   6 | preset = "../etc/passwd"
-    |          ^^^^^^^^^^^^^^^ there are apache, bind, dovecot, inn2, mosquitto, named, nginx, postfix, redis, slapd, vsftpd and xfnts
+    |          ^^^^^^^^^^^^^^^ there are apache, bind, directory, dovecot, haproxy, inn2, iplanet, listener, mosquitto, named, nfs-daemons, nfs-mountd, nfs-nfsd, nfs-rpcbind, nfs-shares, nfs-statd, nginx, oracle, postfix, postgres, redis, slapd, vsftpd and xfnts
 giveover.toml:9:10: error: preset: a text in quotes is wanted, this is a number
   9 | preset = 3
     |          ^

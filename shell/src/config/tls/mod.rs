@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::Kind;
 
 pub(super) use keys::{TABLES, of_kind};
-pub(super) use read::{named_by, read, wrapped};
+pub(super) use read::{asked, named_by, read, refuse_without, whom, wrapped};
 
 /// What is spoken in TLS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

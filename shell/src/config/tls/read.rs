@@ -45,10 +45,12 @@ pub(in crate::config) fn wrapped(
     reader: &Reader<'_>,
     out: &mut Findings,
 ) -> Option<Kind> {
-    let asked = ["starttls", "tls"].iter().find(|key| reader.has(key));
-    let asked = asked.and_then(|key| reader.read(key, values::boolean, out));
-    if asked != Some(true) {
-        return plain(&inner, reader, out).then_some(inner);
+    if asked(reader, out) != Some(true) {
+        let switch = match inner.word() {
+            "redis" | "mqtt" | "postgres" => "tls",
+            _ => "starttls",
+        };
+        return refuse_without(reader, switch, out).then_some(inner);
     }
     let opening = match &inner {
         Kind::Talk(talk) => opening(talk),
@@ -74,13 +76,33 @@ fn opening(talk: &Talk) -> Opening {
     }
 }
 
-/// Refuses keys of TLS where none is spoken.
-fn plain(inner: &Kind, reader: &Reader<'_>, out: &mut Findings) -> bool {
+/// Whether TLS is asked for.
+pub(in crate::config) fn asked(reader: &Reader<'_>, out: &mut Findings) -> Option<bool> {
+    let key = ["starttls", "tls"].iter().find(|key| reader.has(key))?;
+    reader.read(key, values::boolean, out)
+}
+
+/// Whom to trust and which name a certificate must have, for what has no dialogue of a check.
+pub(in crate::config) fn whom(
+    url: Option<&Url<'_>>,
+    reader: &Reader<'_>,
+    out: &mut Findings,
+) -> Option<(Trust, Option<Box<str>>)> {
+    if let Some(entry) = reader.entry("min_valid") {
+        let message = "min_valid: means nothing to a connection that is kept";
+        out.error(entry.place, message).label("a `tls` check of its own looks at the certificate");
+    }
+    let Common { name, trust, .. } = common(url, reader, out)?;
+    Some((trust, name))
+}
+
+/// Refuses keys of TLS where none is spoken, `switch` being what begins it.
+pub(in crate::config) fn refuse_without(
+    reader: &Reader<'_>,
+    switch: &str,
+    out: &mut Findings,
+) -> bool {
     let mut right = true;
-    let switch = match inner.word() {
-        "redis" | "mqtt" | "postgres" => "tls",
-        _ => "starttls",
-    };
     for key in ["server_name", "ca", "verify", "min_valid"] {
         if let Some(entry) = reader.entry(key) {
             let message = format!("`{key}` means nothing without TLS");

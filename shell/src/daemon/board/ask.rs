@@ -36,6 +36,10 @@ impl Daemon {
         let now = self.now;
         let Some(board) = &mut self.board else { return };
         board.touched = true;
+        if board.leash.is_some() {
+            let answer = self.ask_dog(&frame);
+            return self.answer_asker(asker, answer);
+        }
         board.next_ask = board.next_ask.wrapping_add(1);
         board.asks.insert(board.next_ask, asker);
         board.link.ask(board.next_ask, frame, now);
@@ -188,9 +192,12 @@ impl Daemon {
         command: &Command,
     ) {
         if self.board.is_none() {
-            return self.refuse(client, 404, self.why_no_board());
+            return self.refuse(client, 404, &self.why_no_board());
         }
         let action = command.action.as_deref().unwrap_or_default();
+        if let Some(why) = self.why_dog_cannot(action) {
+            return self.reply(client, &Reply { exit: 1, lines: vec![why] });
+        }
         let span =
             |ms: Option<u64>| ms.and_then(|ms| u32::try_from(ms).ok()).map(Span::from_millis);
         let length = span(command.for_ms);
@@ -246,11 +253,13 @@ impl Daemon {
         Ok("the board resets this host".to_owned())
     }
 
-    pub(in super::super) fn why_no_board(&self) -> &'static str {
-        if self.plan.board.is_some() {
-            "this daemon observes: the board is left alone"
-        } else {
-            "no board is configured: [board] has port and key"
+    pub(in super::super) fn why_no_board(&self) -> String {
+        match self.plan.board.as_deref() {
+            Some(plan) if self.board.is_some() => {
+                format!("hardware of kind \"{}\" keeps no log", plan.kind.word())
+            }
+            Some(_) => "this daemon observes: the board is left alone".to_owned(),
+            None => "no board is configured: [board] has port and key".to_owned(),
         }
     }
 }

@@ -73,6 +73,10 @@ impl Daemon {
     pub(in super::super) fn take_leave_of_board(&mut self) {
         let until = self.now.after(FAREWELL);
         let Some(board) = &mut self.board else { return };
+        if board.leash.is_some() {
+            let end = board.shutdown.answer();
+            return self.leave_dog(end);
+        }
         if !board.link.is_up() || board.link.announced().is_some() {
             return;
         }
@@ -99,14 +103,16 @@ impl Daemon {
         if let Some(board) = &mut self.board {
             board.link.last_word(end);
         }
+        self.leave_dog(end);
         self.write_to_board();
     }
 
     /// The machine was asleep: it is awake now, and is fed.
     pub(in super::super) fn board_woke(&mut self) {
+        let now = self.now;
         if let Some(board) = &mut self.board {
             if board.suspend_until.take().is_some() {
-                board.link.resume();
+                board.resume(now);
             }
         }
     }

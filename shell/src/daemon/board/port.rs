@@ -7,11 +7,12 @@ use giveover_core::time::{Instant, Span};
 use giveover_core::wire::KeyId;
 use mio::Interest;
 
-use super::{Board, PORT};
+use super::{Board, Leash, PORT};
 use crate::board::key::{self, KeyError};
 use crate::board::pair::{self, Paired};
 use crate::board::serial::Heard;
 use crate::board::{Serial, SerialError};
+use crate::config::plan::BoardKind;
 use crate::daemon::Daemon;
 use crate::daemon::control::ClientId;
 use crate::reactor::{Ready, Room, Token};
@@ -95,9 +96,21 @@ pub(super) fn read_key(name: &Path) -> Result<giveover_core::wire::Key, KeyError
 }
 
 impl Board {
+    /// The key's file; other hardware than ours has none, and is never asked for it.
+    fn key_name(&self) -> &Path {
+        match &self.plan.kind {
+            BoardKind::Giveover { key } => key,
+            BoardKind::Linux { .. } | BoardKind::Stick => Path::new(""),
+        }
+    }
+
     /// The next try, later each time.
     fn try_later(&mut self, trouble: PortTrouble, now: Instant) {
         self.trouble = Some(trouble);
+        self.wait_longer(now);
+    }
+
+    pub(super) fn wait_longer(&mut self, now: Instant) {
         self.again = Some(now.after(self.wait));
         let twice = Span::from_millis(self.wait.as_millis().saturating_mul(2));
         let quarter = Span::from_millis(self.plan.settings.timeout.as_millis() / 4);
@@ -110,12 +123,16 @@ impl Daemon {
     pub(super) fn open_port(&mut self) {
         let now = self.now;
         let Some(board) = &mut self.board else { return };
-        if board.serial.is_some() || board.again.is_none_or(|again| now < again) {
+        let open = board.serial.is_some() || board.leash.as_ref().is_some_and(Leash::is_open);
+        if open || board.again.is_none_or(|again| now < again) {
             return;
         }
         board.again = None;
         board.touched = true;
-        let key = match read_key(&board.plan.key) {
+        if board.leash.is_some() {
+            return self.open_dog();
+        }
+        let key = match read_key(board.key_name()) {
             Ok(key) => key,
             Err(error) => return board.try_later(PortTrouble::Key(error), now),
         };
@@ -138,6 +155,7 @@ impl Daemon {
 
     /// Takes the port out of the loop and closes it.
     pub(super) fn drop_port(&mut self) {
+        self.drop_dog();
         let Some(board) = &mut self.board else { return };
         if let Some(mut serial) = board.serial.take() {
             self.reactor.remove(&mut serial);
@@ -164,6 +182,9 @@ impl Daemon {
             if ready.token.generation != Token::new(Room::Board, PORT, board.generation).generation
             {
                 return;
+            }
+            if board.leash.is_some() {
+                return self.dog_ready();
             }
             let Some(serial) = &mut board.serial else { return };
             board.touched = true;
@@ -229,7 +250,7 @@ impl Daemon {
         if board.pairing.is_some() {
             return Err("a pairing is under way".to_owned());
         }
-        let name = board.plan.key.clone();
+        let name = board.key_name().to_path_buf();
         let path = key::place(&name).map_err(|error| format!("{} {error}", name.display()))?;
         let (key, made) = match key::read(&path) {
             Err(KeyError::Absent) => (key::make(&path), true),
@@ -271,7 +292,7 @@ impl Daemon {
             board.memory.forget();
             board.link.accept_any();
         } else if made {
-            if let Ok(path) = key::place(&board.plan.key) {
+            if let Ok(path) = key::place(board.key_name()) {
                 let _ = std::fs::remove_file(path); // nobody has it
             }
         }
@@ -279,7 +300,7 @@ impl Daemon {
             Ok(paired) => paired.told(board.key.unwrap_or(KeyId(0))),
             Err(why) => why.clone(),
         }];
-        match (read_key(&board.plan.key), key::nonce(), board.serial.is_some()) {
+        match (read_key(board.key_name()), key::nonce(), board.serial.is_some()) {
             (Ok(key), Ok(nonce), true) => {
                 board.key = Some(key.id());
                 board.link.open(key, nonce, now);

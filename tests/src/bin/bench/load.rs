@@ -42,6 +42,9 @@ pub(crate) enum Load {
     Idle { target: SocketAddrV4 },
     /// Check every target once a second, and tell the events socket when one has failed.
     Watch { targets: Vec<SocketAddrV4>, events: PathBuf },
+    /// One check of some kind, once a second for each target; `ADDRESS` in it stands for that, `HOST` for its
+    /// host.
+    Checks { check: &'static str, targets: Vec<SocketAddrV4> },
     /// Keep so many beats alive; they tell the events socket when they reach `main`.
     Keep { services: usize, events: PathBuf },
 }
@@ -51,7 +54,9 @@ impl Load {
     pub(crate) fn due_each_second(&self) -> Option<usize> {
         match self {
             Load::Probes { pace: Pace::Saturated, .. } => None,
-            Load::Probes { targets, .. } | Load::Watch { targets, .. } => Some(targets.len()),
+            Load::Probes { targets, .. }
+            | Load::Watch { targets, .. }
+            | Load::Checks { targets, .. } => Some(targets.len()),
             Load::Commands { count, .. } => Some(*count),
             Load::Idle { .. } | Load::Keep { .. } => Some(0),
         }

@@ -54,7 +54,7 @@ fn find(place: &Path, files: &mut Vec<PathBuf>, depth: usize) {
     }
 }
 
-/// `…/handle/CASE/new/estimates.json`; other benchmarks are none of ours.
+/// `…/one event/CASE/new/estimates.json`; the other groups are of several events.
 fn read(file: &Path) -> Option<Estimate> {
     let case = file.parent()?.parent()?;
     let case = case.components().map(|part| part.as_os_str().to_string_lossy());
@@ -62,5 +62,5 @@ fn read(file: &Path) -> Option<Estimate> {
     let case = case.join("/");
     let json: serde_json::Value = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
     let median_ns = json["median"]["point_estimate"].as_f64()?;
-    case.starts_with("handle").then_some(Estimate { median_ns, case })
+    case.starts_with("one event/").then_some(Estimate { median_ns, case })
 }

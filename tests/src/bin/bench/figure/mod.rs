@@ -5,6 +5,7 @@ mod commands;
 mod detection;
 mod handle;
 mod idle;
+mod kinds;
 mod memory;
 mod probes;
 mod restart;
@@ -23,7 +24,7 @@ pub(crate) struct Figure {
 }
 
 /// All of them, in the order of the table.
-pub(crate) const FIGURES: [Figure; 12] = [
+pub(crate) const FIGURES: [Figure; 13] = [
     Figure {
         name: "tcp-many",
         about: "CPU per TCP check and cadence, 10,000 targets",
@@ -60,6 +61,7 @@ pub(crate) const FIGURES: [Figure; 12] = [
         about: "CPU per command check, small and large process",
         measure: commands::rows,
     },
+    Figure { name: "kinds", about: "CPU per check of each other kind", measure: kinds::rows },
     Figure {
         name: "detection",
         about: "a listener closes until it is told",

@@ -12,10 +12,12 @@ pub(crate) enum Counter<'a> {
     /// half-open connection is never seen by the target's `accept`. In the machine's shared
     /// network others' connections count too (see [`super::net`]).
     Connections,
-    /// HTTP requests, by the target.
+    /// What the target has answered, by itself.
     Requests(&'a mut Target),
     /// Children of one process, by the kernel.
     Forks(Forks),
+    /// Nobody can count them: so many a second are due, and the program is believed.
+    Due(usize),
 }
 
 impl Counter<'_> {
@@ -24,6 +26,10 @@ impl Counter<'_> {
         match self {
             Counter::Connections => Ok((active_opens()?, now_ns())),
             Counter::Requests(target) => target.requests(),
+            Counter::Due(due) => {
+                let now = now_ns();
+                Ok((now / 1000 * *due as u64 / 1_000_000, now))
+            }
             Counter::Forks(forks) => Ok((forks.count()?, now_ns())),
         }
     }

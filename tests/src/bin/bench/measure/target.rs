@@ -28,9 +28,23 @@ impl Target {
         Ok(Target { child, ports, hole })
     }
 
+    /// A server of this kind instead, on one port.
+    pub(crate) fn speaking(bed: &Bed, kind: &str) -> Result<Target, Why> {
+        let mut command = bed.beside(bed.exe.as_os_str());
+        command.args([CHILD, "speaker", kind]);
+        let log = bed.room("speaker")?.join("log");
+        let (child, port) = Child::start_role(command, &log).while_doing("the speaker")?;
+        Ok(Target { child, ports: port.into_iter().map(|port| port as u16).collect(), hole: 0 })
+    }
+
     /// `count` addresses that answer.
     pub(crate) fn addresses(&self, count: usize) -> Vec<SocketAddrV4> {
         addresses(count, &self.ports)
+    }
+
+    /// The address that everything on this machine talks from.
+    pub(crate) fn localhost(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.ports.first().copied().unwrap_or_default())
     }
 
     /// `count` addresses whose connections are dropped without a word.

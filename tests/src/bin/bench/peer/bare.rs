@@ -38,6 +38,7 @@ pub(super) fn start(bed: &Bed, load: &Load) -> Result<Running, Why> {
             [vec!["supervisor".to_owned()], words.to_vec()].concat()
         }
         Load::Watch { .. } => return Err(super::cannot("not compared: it decides nothing")),
+        Load::Checks { .. } => return Err(super::cannot("not compared")),
     };
     let mut command = bed.pinned(bed.exe.as_os_str());
     command.arg(CHILD).args(words);

@@ -55,6 +55,7 @@ fn config(load: &Load, socket: &Path) -> Result<String, Why> {
             let _ = writeln!(global, "  log {} local0 notice", events.display());
             targets.clone()
         }
+        Load::Checks { .. } => return Err(super::cannot("not compared")),
         Load::Keep { .. } => return Err(super::cannot("has no services of its own")),
     };
     let mut text = format!(

@@ -70,7 +70,9 @@ fn config(load: &Load) -> Result<String, Why> {
             let check = "MISC_CHECK { misc_path \"/bin/true\" misc_timeout 1 }";
             ((0..*count).map(address).collect(), "1", check)
         }
-        Load::Commands { .. } | Load::Watch { .. } => return Err(super::cannot("not compared")),
+        Load::Commands { .. } | Load::Watch { .. } | Load::Checks { .. } => {
+            return Err(super::cannot("not compared"));
+        }
         Load::Keep { .. } => return Err(super::cannot("has no services of its own")),
     };
     let _ = writeln!(text, "virtual_server 127.255.0.1 9 {{\n  delay_loop {delay}");

@@ -54,6 +54,7 @@ fn config(load: &Load, room: &Path, exe: &Path) -> Result<String, Why> {
                 let _ = writeln!(text, "  if status != 0 then alert");
             }
         }
+        Load::Checks { .. } => return Err(super::cannot("not compared")),
         Load::Keep { .. } => {
             return Err(super::cannot("not compared: it looks once a cycle"));
         }

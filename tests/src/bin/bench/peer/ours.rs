@@ -101,6 +101,13 @@ fn config(load: &Load, exe: &Path) -> String {
                 service(index, &format!("check.port = \"tcp://{target}\""));
             }
         }
+        Load::Checks { check, targets } => {
+            for (index, target) in targets.iter().enumerate() {
+                let check = check.replace("ADDRESS", &target.to_string());
+                let check = check.replace("HOST", &target.ip().to_string());
+                service(index, &format!("check.c = {check}"));
+            }
+        }
         Load::Idle { target } => service(0, &format!("check.port = \"tcp://{target}\"")),
         Load::Commands { count, .. } => {
             for index in 0..*count {

@@ -8,6 +8,7 @@ mod control;
 mod pinned;
 mod prober;
 mod spawner;
+mod speaker;
 mod supervisor;
 mod target;
 
@@ -44,6 +45,7 @@ fn run(args: &[OsString]) -> Result<(), Why> {
         ["beat", socket, name] => beat::service(socket, name),
         ["mark", socket, name] => beat::mark(socket, name),
         ["target", listeners, holes] => target::run(number(listeners)?, number(holes)?),
+        ["speaker", kind] => speaker::run(kind),
         ["prober", kind, list, interval, tick] => {
             prober::run(kind, list, number(interval)?, number(tick)?)
         }

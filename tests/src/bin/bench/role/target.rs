@@ -51,7 +51,7 @@ pub(super) fn run(listeners: usize, holes: usize) -> Result<(), Why> {
     Target { epoll, doors, talks: Vec::new(), requests: 0 }.serve()
 }
 
-fn open_door(backlog: i32) -> Result<(OwnedFd, u16), Why> {
+pub(super) fn open_door(backlog: i32) -> Result<(OwnedFd, u16), Why> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let door = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
     set_socket_reuseaddr(&door, true)?;
@@ -64,7 +64,7 @@ fn open_door(backlog: i32) -> Result<(OwnedFd, u16), Why> {
 
 /// Binds to a free port below those that outgoing connections draw theirs from, as services do: at
 /// one of those a careful prober has to ask whether it met itself.
-fn bind_below(door: &OwnedFd) -> Result<(), Why> {
+pub(super) fn bind_below(door: &OwnedFd) -> Result<(), Why> {
     const PORTS: std::ops::Range<u16> = 20_000..30_000;
     let free = |port: &u16| bind(door, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, *port)).is_ok();
     let found = PORTS.clone().find(free);

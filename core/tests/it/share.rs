@@ -1,0 +1,295 @@
+//! `core::share`: commands once everywhere, in whatever order frames come; recovery that ends.
+
+use giveover_core::node::{Node, Nodes};
+use giveover_core::share::{
+    Action, Answer, Command, Durable, Event, Kind, Message, Number, Pool, Share, To,
+};
+use giveover_core::time::Span;
+
+use crate::random::Random;
+use crate::script::ms;
+
+const A: Node = Node(0);
+const B: Node = Node(1);
+const C: Node = Node(2);
+
+/// Nodes that share, with a network between them.
+struct World {
+    now: u64,
+    sites: Vec<Site>,
+    frames: Vec<(Node, Node, Message)>,
+    cut: Vec<(Node, Node)>,
+}
+
+struct Site {
+    share: Share<4>,
+    disk: Durable,
+    applied: Vec<Command>,
+    adopted: Vec<Pool>,
+    blocked: bool,
+    can_block: bool,
+    answers: Vec<Answer>,
+}
+
+impl World {
+    fn new(count: u8) -> Self {
+        let site = |me| Site {
+            share: Share::new(
+                Node(me),
+                Nodes::first(count).without(Node(me)),
+                Durable::default(),
+                ms(0),
+            ),
+            disk: Durable::default(),
+            applied: Vec::new(),
+            adopted: Vec::new(),
+            blocked: false,
+            can_block: true,
+            answers: Vec::new(),
+        };
+        Self { now: 0, sites: (0..count).map(site).collect(), frames: vec![], cut: vec![] }
+    }
+
+    fn site(&mut self, node: Node) -> &mut Site {
+        &mut self.sites[usize::from(node.0)]
+    }
+
+    fn elect(&mut self, active: Node, term: u64) {
+        for node in 0..self.sites.len() as u8 {
+            self.tell(Node(node), Event::Active { node: Some(active), term });
+        }
+    }
+
+    fn tell(&mut self, node: Node, event: Event) {
+        let now = ms(self.now);
+        let count = self.sites.len() as u8;
+        let actions = self.site(node).share.handle(event, now);
+        for action in actions.as_slice() {
+            let site = &mut self.sites[usize::from(node.0)];
+            match *action {
+                Action::Store(durable) => site.disk = durable,
+                Action::Apply(command) => site.applied.push(command),
+                Action::Adopt(pool) => site.adopted.push(pool),
+                Action::Unblock => site.blocked = false,
+                Action::Answer(answer) => site.answers.push(answer),
+                Action::Block { ticket } => {
+                    site.blocked = site.can_block;
+                    let ok = site.can_block;
+                    self.tell(node, Event::Blocked { ticket, ok });
+                }
+                Action::Send { to: To::One(to), message } => self.frames.push((node, to, message)),
+                Action::Send { to: To::All, message } => {
+                    let others = (0..count).map(Node).filter(|to| *to != node);
+                    self.frames.extend(others.map(|to| (node, to, message)));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        while !self.frames.is_empty() {
+            let (from, to, message) = self.frames.remove(0);
+            if !self.cut.contains(&(from, to)) {
+                self.tell(to, Event::Frame { from, message });
+            }
+        }
+    }
+
+    fn run(&mut self, seconds: u64) {
+        for _ in 0..seconds {
+            self.now += 1000;
+            for node in 0..self.sites.len() as u8 {
+                let due = self.site(Node(node)).share.poll_timeout();
+                if due.is_some_and(|due| due <= ms(self.now)) {
+                    self.tell(Node(node), Event::Timeout);
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, node: Node, kind: Kind, members: &[u8]) {
+        let members = members.iter().map(|member| Node(*member)).collect();
+        self.tell(node, Event::Asked { kind, members });
+    }
+
+    fn pools(&self) -> Vec<Pool> {
+        self.sites.iter().map(|site| *site.share.pool()).collect()
+    }
+}
+
+fn of(members: &[u8]) -> Nodes {
+    members.iter().map(|member| Node(*member)).collect()
+}
+
+/// Tables P01 to P04: each node applies each command once, whoever was asked.
+#[test]
+fn a_command_is_applied_once_on_every_node() {
+    let mut world = World::new(3);
+    world.elect(A, 7);
+    world.ask(B, Kind::Detach, &[0, 2]);
+    world.ask(A, Kind::Promote, &[1]);
+    world.ask(C, Kind::Attach, &[0]);
+    world.run(20);
+    let pool = Pool { detached: of(&[2]), primary: Some(Node(1)) };
+    assert_eq!(world.pools(), [pool; 3]);
+    for site in &world.sites {
+        let numbers: Vec<u32> = site.applied.iter().map(|command| command.number.n).collect();
+        assert_eq!(numbers, [1, 2, 3]);
+        assert_eq!(site.disk.pool, pool);
+        assert!(site.adopted.is_empty());
+    }
+    assert_eq!(world.sites[1].answers, [Answer::PassedOn(A)]);
+    assert_eq!(world.sites[0].answers, [Answer::Done]);
+}
+
+#[test]
+fn without_an_active_nobody_numbers() {
+    let mut world = World::new(2);
+    world.ask(A, Kind::Detach, &[0]);
+    assert_eq!(world.sites[0].answers, [Answer::NobodyActive]);
+    assert_eq!(world.sites[0].share.number(), Number::default());
+}
+
+/// Table P06: who was away hears everything in order, or the whole where that is too much.
+#[test]
+fn a_node_that_comes_back_is_told_what_it_missed() {
+    for missed in [1, 3, 9] {
+        let mut world = World::new(2);
+        world.elect(A, 1);
+        world.ask(A, Kind::Promote, &[3]);
+        world.cut = vec![(A, B), (B, A)];
+        for member in 0..missed {
+            world.ask(A, Kind::Detach, &[member]);
+        }
+        world.cut.clear();
+        world.run(60);
+        let site = &world.sites[1];
+        assert_eq!(site.share.pool(), world.sites[0].share.pool(), "{missed} missed");
+        assert_eq!(site.share.pool().primary, Some(Node(3)));
+        assert_eq!(site.adopted.len(), usize::from(missed > 4), "{missed} missed");
+    }
+}
+
+/// Two that numbered apart: the higher term's state is taken, and a known primary stays known.
+#[test]
+fn the_higher_term_wins_and_no_primary_is_unlearnt() {
+    let mut world = World::new(2);
+    world.cut = vec![(A, B), (B, A)];
+    world.tell(A, Event::Active { node: Some(A), term: 1 });
+    world.ask(A, Kind::Detach, &[5]);
+    world.ask(A, Kind::Promote, &[2]);
+    world.tell(B, Event::Active { node: Some(B), term: 2 });
+    world.ask(B, Kind::Detach, &[0]);
+    world.cut.clear();
+    world.elect(B, 2);
+    world.run(20);
+    let pool = Pool { detached: of(&[0]), primary: Some(Node(2)) };
+    assert_eq!(world.sites[0].share.pool(), &pool);
+    assert_eq!(world.sites[0].share.number(), Number { term: 2, n: 1 });
+    assert_eq!(world.sites[0].adopted, [pool]);
+}
+
+/// A crash in between repeats nothing: the record was there first.
+#[test]
+fn a_restarted_node_applies_nothing_twice() {
+    let mut world = World::new(2);
+    world.elect(A, 1);
+    world.ask(A, Kind::Detach, &[0]);
+    let disk = world.sites[1].disk;
+    world.site(B).share = Share::new(B, Nodes::only(A), disk, ms(world.now));
+    world.run(30);
+    assert_eq!(world.sites[1].applied.len(), 1);
+    // An old active's command after a newer one is nothing either.
+    let old = Command { number: Number { term: 0, n: 9 }, kind: Kind::Attach, members: of(&[0]) };
+    let message = Message::Command { after: Number::default(), command: old };
+    world.tell(B, Event::Frame { from: A, message });
+    assert_eq!(world.sites[1].applied.len(), 1);
+}
+
+/// Tables P07, P08: all block or none; an end lets all go, and so does time.
+#[test]
+fn recovery_blocks_every_node_or_none_and_ends() {
+    let blocked = |world: &World| world.sites.iter().filter(|site| site.blocked).count();
+    let lasts = Span::from_secs(30);
+    let mut world = World::new(3);
+    world.tell(B, Event::Recover { lasts });
+    assert_eq!((blocked(&world), &world.sites[1].answers), (3, &vec![Answer::Recovering]));
+    // A second one cannot begin meanwhile, here or there.
+    world.tell(C, Event::Recover { lasts });
+    assert_eq!(world.sites[2].answers, [Answer::RefusedBy(C)]);
+    world.tell(B, Event::Recovered);
+    assert_eq!(blocked(&world), 0);
+    // One that cannot is enough.
+    world.site(C).can_block = false;
+    world.tell(A, Event::Recover { lasts });
+    assert_eq!((blocked(&world), &world.sites[0].answers), (0, &vec![Answer::RefusedBy(C)]));
+    // Nobody says that it is over.
+    world.site(C).can_block = true;
+    world.tell(A, Event::Recover { lasts });
+    assert_eq!(blocked(&world), 3);
+    world.cut = vec![(A, B), (A, C)];
+    world.run(31);
+    assert_eq!(blocked(&world), 0);
+    // Somebody does not answer.
+    world.cut = vec![(A, C)];
+    world.tell(A, Event::Recover { lasts });
+    world.run(31);
+    assert_eq!(world.sites[0].answers.last(), Some(&Answer::TimedOut));
+    assert_eq!(blocked(&world), 0);
+}
+
+/// Whatever is told in whatever order: no deadline is stale, nothing is applied twice, numbers
+/// only rise, and a known primary stays known.
+#[test]
+fn the_laws_of_sharing() {
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let mut share = Share::<4>::new(A, of(&[1, 2]), Durable::default(), ms(1_000));
+        let (mut now, mut last, mut known) = (1_000, Number::default(), false);
+        for _ in 0..300 {
+            now += random.below(3_000);
+            let number = Number { term: random.below(4), n: random.below(4) as u32 };
+            let members = Nodes::of_bits(random.below(16) as u32);
+            let kind = random.pick(&[Kind::Attach, Kind::Detach, Kind::Promote]);
+            let lasts = Span::from_secs(random.below(9) as u32);
+            let ticket = giveover_core::share::Ticket(random.below(9) as u32);
+            let primary = random.percent(30).then_some(B);
+            let message = match random.below(8) {
+                0 => Message::Ask { kind, members },
+                1 => Message::Have { number },
+                2 => Message::Command {
+                    after: share.number(),
+                    command: Command { number, kind, members },
+                },
+                3 => Message::State { number, pool: Pool { detached: members, primary } },
+                4 => Message::Block { lasts },
+                5 => Message::Ready,
+                6 => Message::Refused,
+                _ => Message::End,
+            };
+            let event = match random.below(9) {
+                0 | 1 => Event::Timeout,
+                2 => Event::Active {
+                    node: random.pick(&[None, Some(A), Some(B)]),
+                    term: number.term,
+                },
+                3 => Event::Asked { kind, members },
+                4 => Event::Recover { lasts },
+                5 => Event::Recovered,
+                6 => Event::Blocked { ticket, ok: random.percent(70) },
+                _ => Event::Frame { from: Node(random.below(4) as u8), message },
+            };
+            let actions = share.handle(event, ms(now));
+            for action in actions.as_slice() {
+                if let Action::Apply(command) = action {
+                    assert!(command.number > last, "seed {seed}: {command:?} after {last:?}");
+                }
+            }
+            assert!(share.number() >= last);
+            last = share.number();
+            assert!(!known || share.pool().primary.is_some(), "seed {seed}: unlearnt");
+            known |= share.pool().primary.is_some();
+            if event == Event::Timeout {
+                assert!(share.poll_timeout().is_none_or(|due| due > ms(now)), "seed {seed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What a cluster comes to: the sum that `wait` must cover, and how long each fault lasts.
+
+use giveover_core::peer::Quorum;
+use giveover_core::time::Span;
+
+use super::super::quantity::written;
+use super::ClusterPlan;
+
+/// A line each: the inequality, and the longest outage of each fault.
+pub(in crate::config) fn told(plan: &ClusterPlan) -> Vec<String> {
+    let limits = &plan.limits;
+    let mut lines = vec![format!(
+        "wait {} is at least (lease {} + jitter {}) × (1 + 2 × {} %) + 1s = {}",
+        written(limits.wait),
+        written(limits.lease),
+        written(limits.jitter),
+        tenths(limits.rate),
+        written(span(limits.least_wait_ms())),
+    )];
+    lines.extend(outages(plan));
+    lines
+}
+
+fn tenths(rate: u16) -> String {
+    match rate % 10 {
+        0 => (rate / 10).to_string(),
+        rest => format!("{}.{rest}", rate / 10),
+    }
+}
+
+fn span(ms: u64) -> Span {
+    Span::from_millis(u32::try_from(ms).unwrap_or(u32::MAX))
+}
+
+/// From the last heartbeat on nobody hears: `wait`, a turn for each standby that might stand
+/// before and cannot, and the answers.
+fn takeover(plan: &ClusterPlan) -> Span {
+    let limits = &plan.limits;
+    let standbys = plan.nodes.iter().filter(|node| !node.witness).count().saturating_sub(2);
+    let ms = u64::from(limits.wait.as_millis())
+        + u64::from(limits.heartbeat.as_millis())
+        + u64::from(limits.stand_step.as_millis()) * u64::try_from(standbys).unwrap_or(0);
+    span(ms)
+}
+
+fn outages(plan: &ClusterPlan) -> Vec<String> {
+    let limits = &plan.limits;
+    let found = u64::from(limits.interval.as_millis()) * u64::from(limits.life);
+    let moved = written(takeover(plan));
+    let silent = match plan.members.quorum {
+        Quorum::Majority => format!("at most {moved} without a holder"),
+        Quorum::Fence => format!("at most {moved}, and as long as the fence takes to acknowledge"),
+        Quorum::Stay => "until somebody says `giveover node switch --force`".to_owned(),
+        Quorum::Trusted => format!("at most {moved} without a holder"),
+    };
+    let cut = match plan.members.quorum {
+        Quorum::Majority if plan.members.count == 2 => {
+            format!(
+                "no holder after {}, until it heals: two of two are needed",
+                written(limits.lease)
+            )
+        }
+        Quorum::Majority => format!(
+            "the smaller side drops within {}; at most {moved} without a holder",
+            written(limits.lease)
+        ),
+        Quorum::Fence => format!("the active is fenced; {silent}"),
+        Quorum::Stay => "none: the active stays".to_owned(),
+        Quorum::Trusted => "none, but two holders until it heals".to_owned(),
+    };
+    let alone = matches!(plan.members.quorum, Quorum::Majority) && plan.members.count == 2;
+    let dies = if alone { "until it is back: two of two are needed".to_owned() } else { silent };
+    let service = format!("found within {}, then moved at once", written(span(found)));
+    vec![
+        "an active that is stopped in an orderly way: moved at once".to_owned(),
+        format!("an active's service that fails: {service}"),
+        format!("an active whose machine or daemon dies: {dies}"),
+        format!("only the link between nodes is cut: {cut}"),
+    ]
+}

@@ -1,0 +1,213 @@
+//! `[group.NAME]`: services and addresses that move together.
+
+use std::net::IpAddr;
+
+use giveover_core::time::Span;
+
+use super::super::check::{self, Around};
+use super::super::database::Rows;
+use super::super::plan::CheckPlan;
+use super::super::reader::{Reader, header};
+use super::super::report::Findings;
+use super::super::tree::{Entry, Node, Table, Value};
+use super::super::values;
+use super::keys;
+use super::node::NodePlan;
+
+/// One group.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct GroupPlan {
+    pub(super) name: String,
+    pub(super) services: Vec<String>,
+    /// The services run on every node; only addresses move.
+    pub(super) everywhere: bool,
+    pub(super) addresses: Vec<(IpAddr, u8)>,
+    interface: Option<String>,
+    /// As they ask the first node.
+    pub(super) checks: Vec<CheckPlan>,
+    on_active: Option<Vec<String>>,
+    on_standby: Option<Vec<String>>,
+    pingpong_interval: Span,
+}
+
+/// Linux has no longer names.
+const LONGEST_INTERFACE: usize = 15;
+
+/// Reads every group.
+pub(super) fn read_all(
+    entry: Option<&Entry>,
+    root: &Table,
+    nodes: &[NodePlan],
+    out: &mut Findings,
+) -> Vec<GroupPlan> {
+    let mut groups: Vec<GroupPlan> = Vec::new();
+    for (entry, table) in super::tables("group", entry, out) {
+        let path = format!("group.{}", entry.key);
+        let reader = Reader::new(table, header(entry), path, &[keys::GROUP], out);
+        let group = read(&entry.key, &reader, root, nodes, out);
+        unique(&group, &reader, &groups, out);
+        groups.push(group);
+    }
+    groups
+}
+
+fn read(
+    name: &str,
+    reader: &Reader<'_>,
+    root: &Table,
+    nodes: &[NodePlan],
+    out: &mut Findings,
+) -> GroupPlan {
+    let service = |key: &str, node: &Node, out: &mut Findings| service(key, node, root, out);
+    let services =
+        reader.read("services", |key, node, out| values::list(key, node, out, service), out);
+    let addresses =
+        reader.read("addresses", |key, node, out| values::list(key, node, out, address), out);
+    let run = reader.read("run", values::one_of(&["active", "all"]), out);
+    let everywhere = run == Some(1);
+    let (services, addresses) = (services.unwrap_or_default(), addresses.unwrap_or_default());
+    if !reader.has("services") && !reader.has("addresses") {
+        let message =
+            format!("{}: needs `services` or `addresses`: nothing would move", reader.path);
+        out.error(reader.header, message).of_absence();
+    }
+    let _ = reader.read("failback", values::one_of(&["manual"]), out);
+    let checks: Vec<CheckPlan> = reader
+        .entries("check", out)
+        .iter()
+        .filter_map(|entry| asked(entry, &reader.path, nodes, out))
+        .collect();
+    if everywhere && !reader.has("check") {
+        let message = format!("{}: run = \"all\" needs a check of every node", reader.path);
+        let finding = out.error(reader.place("run"), message);
+        finding.label("check.front = \"http://$NODE:8404/health\"");
+    }
+    GroupPlan {
+        name: name.to_owned(),
+        services,
+        everywhere,
+        addresses,
+        interface: reader.read("interface", interface, out),
+        checks,
+        on_active: reader.read("on_active", values::argv, out),
+        on_standby: reader.read("on_standby", values::argv, out),
+        pingpong_interval: reader
+            .read("pingpong_interval", values::span, out)
+            .unwrap_or(Span::from_secs(3600)),
+    }
+}
+
+/// What is in two groups would have to be in two places.
+fn unique(group: &GroupPlan, reader: &Reader<'_>, before: &[GroupPlan], out: &mut Findings) {
+    for service in &group.services {
+        let other = before.iter().find(|other| other.services.contains(service));
+        if let Some(other) = other {
+            let message = format!("services: `{service}` is in group.{} already", other.name);
+            out.error(reader.place("services"), message);
+        }
+    }
+    for (address, _) in &group.addresses {
+        let has = |other: &&GroupPlan| other.addresses.iter().any(|(it, _)| it == address);
+        if let Some(other) = before.iter().find(has) {
+            let message = format!("addresses: {address} is in group.{} already", other.name);
+            out.error(reader.place("addresses"), message);
+        }
+    }
+}
+
+fn service(key: &str, node: &Node, root: &Table, out: &mut Findings) -> Option<String> {
+    let name = values::word(key, node, out)?;
+    if root.find(&["service", name]).is_some() {
+        return Some(name.to_owned());
+    }
+    let finding = out.error(node.place, format!("{key}: no service is called `{name}`"));
+    let services = root.get("service").and_then(|entry| match &entry.node.value {
+        Value::Table(table) => Some(table),
+        _ => None,
+    });
+    let names = services.into_iter().flat_map(|table| &table.0).map(|entry| entry.key.as_str());
+    if let Some(near) = super::words::nearest(name, names) {
+        finding.label(format!("did you mean `{near}`?"));
+    }
+    None
+}
+
+/// `10.0.0.10/24`: without the prefix nobody knows which network it is in.
+fn address(key: &str, node: &Node, out: &mut Findings) -> Option<(IpAddr, u8)> {
+    let text = values::text(key, node, out)?;
+    let parsed = text.split_once('/').and_then(|(address, prefix)| {
+        let address: IpAddr = address.parse().ok()?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let prefix: u8 = prefix.parse().ok().filter(|prefix| (1..=most).contains(prefix))?;
+        Some((address, prefix))
+    });
+    if parsed.is_none() {
+        let finding = out.error(node.place, format!("{key}: `{text}` is no address with a prefix"));
+        let bare = text.parse::<IpAddr>().is_ok();
+        finding.label(if bare { format!("\"{text}/24\"") } else { "\"10.0.0.10/24\"".to_owned() });
+    }
+    let (address, prefix) = parsed?;
+    if address.is_unspecified() || address.is_multicast() || address.is_loopback() {
+        out.error(node.place, format!("{key}: {address} can belong to no node"));
+        return None;
+    }
+    Some((address, prefix))
+}
+
+fn interface(key: &str, node: &Node, out: &mut Findings) -> Option<String> {
+    let name = values::word(key, node, out)?;
+    let wrong = |c: char| c == '/' || c.is_whitespace();
+    if name.is_empty() || name.len() > LONGEST_INTERFACE || name.contains(wrong) {
+        let message = format!("{key}: an interface's name has 1 to {LONGEST_INTERFACE} bytes");
+        out.error(node.place, message);
+        return None;
+    }
+    Some(name.to_owned())
+}
+
+/// A check, as it asks the first node: every key of it is checked as a service's would be.
+fn asked(entry: &Entry, path: &str, nodes: &[NodePlan], out: &mut Findings) -> Option<CheckPlan> {
+    let mut named = false;
+    let host = nodes.first().map_or_else(|| "192.0.2.1".to_owned(), |node| node.host.to_string());
+    let host = if host.contains(':') { format!("[{host}]") } else { host };
+    let node = with_node(&entry.node, &host, &mut named);
+    if !named {
+        let message = format!("check.{}: it asks the same whatever node is meant", entry.key);
+        out.error(entry.node.place, message).label("write $NODE where the node's address belongs");
+        return None;
+    }
+    let asked = Entry { key: entry.key.clone(), place: entry.place, node };
+    let around = Around {
+        path,
+        addresses: None,
+        addresses_wrong: false,
+        probe_timeout: Span::from_secs(10),
+        interval: Span::ZERO,
+        has_process: false,
+        rows: &Rows::default(),
+    };
+    check::read(&asked, &around, out)
+}
+
+/// The value with `$NODE` replaced wherever a text has it.
+fn with_node(node: &Node, host: &str, named: &mut bool) -> Node {
+    let value = match &node.value {
+        Value::Text(text) => {
+            *named |= text.contains("$NODE");
+            Value::Text(text.replace("$NODE", host))
+        }
+        Value::List(items) => {
+            Value::List(items.iter().map(|item| with_node(item, host, named)).collect())
+        }
+        Value::Table(table) => {
+            let entry = |entry: &Entry, named: &mut bool| Entry {
+                key: entry.key.clone(),
+                place: entry.place,
+                node: with_node(&entry.node, host, named),
+            };
+            Value::Table(Table(table.0.iter().map(|it| entry(it, named)).collect()))
+        }
+        other => other.clone(),
+    };
+    Node { place: node.place, value }
+}

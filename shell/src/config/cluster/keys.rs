@@ -1,0 +1,64 @@
+//! The keys of the three tables.
+
+use super::super::schema::Key;
+
+const fn key(
+    name: &'static str,
+    takes: &'static str,
+    default: &'static str,
+    about: &'static str,
+) -> Key {
+    Key { name, takes, default, about }
+}
+
+/// `[cluster]`.
+pub(super) const CLUSTER: &[Key] = &[
+    key("key", "path, or name of a credential", "", "the file with the key that all nodes share"),
+    key("quorum", "\"majority\", \"fence\", \"stay\" or \"trusted\"", "", "who decides"),
+    key("fence", "{ command } or \"board\"", "", "what cuts the peer's power"),
+    key(
+        "accept_two_holders",
+        "true or false",
+        "false",
+        "that `trusted` can make two holders is known",
+    ),
+    key("interval", "duration", "10s", "between two looks at ourselves and at trusted servers"),
+    key("life", "a number", "3", "so many failures in a row mean down"),
+    key("heartbeat", "duration", "1s", "between two signs of life"),
+    key("lease", "duration", "5s", "the address is held so long without a renewal"),
+    key("jitter", "duration", "1s", "what timers and the kernel may be late by"),
+    key("rate", "share", "5%", "by how much clocks may run at different rates"),
+    key("wait", "duration", "8s", "so long an active must be silent before it is replaced"),
+    key("stand_step", "duration", "2s", "between the turns of two standbys"),
+    key("port", "a port", "9706", "where nodes hear each other"),
+    key("etcd", "table", "", "not in this version"),
+];
+
+/// `cluster.fence`.
+pub(super) const FENCE: &[Key] =
+    &[key("command", "list of words", "", "cuts the power of $TO; exit 0 acknowledges")];
+
+/// `[node.NAME]`.
+pub(super) const NODE: &[Key] = &[
+    key("address", "an address", "", "where the node is heard"),
+    key("priority", "0 to 255", "0", "of two of one age the higher goes first"),
+    key("witness", "true or false", "false", "it only votes"),
+];
+
+/// `[group.NAME]`.
+pub(super) const GROUP: &[Key] = &[
+    key("services", "list of names", "[]", "the services that move together"),
+    key("run", "\"active\" or \"all\"", "active", "where they run"),
+    key("addresses", "list of ADDRESS/PREFIX", "[]", "the addresses that move with them"),
+    key("interface", "text", "that of the network", "where the addresses are"),
+    key("check", "tables", "", "asked of every node, whose address is $NODE"),
+    key("on_active", "list of words", "", "must succeed before the address comes up"),
+    key("on_standby", "list of words", "", "runs once the address is gone"),
+    key("failback", "\"manual\"", "manual", "whether it goes back by itself"),
+    key(
+        "pingpong_interval",
+        "duration",
+        "1h",
+        "a node that gave it over does not get it back within",
+    ),
+];

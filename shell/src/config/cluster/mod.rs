@@ -1,0 +1,251 @@
+//! `[cluster]`, `[node.NAME]` and `[group.NAME]`: nodes between which groups move.
+//!
+//! Read and checked whole, though this version runs on a single node: [`super::later`] refuses
+//! the tables, and says with them what they would come to.
+
+mod arithmetic;
+mod group;
+mod keys;
+mod node;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use giveover_core::node::{Node as Number, Nodes};
+use giveover_core::peer::{Limits, Members, Quorum, Rules, RulesError};
+use giveover_core::time::Span;
+
+use self::group::GroupPlan;
+use self::node::NodePlan;
+use super::reader::{Reader, header};
+use super::report::Findings;
+use super::tree::{Entry, Node, Table, Value};
+use super::values;
+use super::words;
+
+pub(super) use self::arithmetic::told;
+
+/// Nodes, and what moves between them.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ClusterPlan {
+    /// The key's file, or the bare name of a credential.
+    key: PathBuf,
+    /// Times and counts.
+    limits: Limits,
+    /// Who there is, as the first of them sees it.
+    members: Members,
+    fence: Option<Fence>,
+    port: u16,
+    nodes: Vec<NodePlan>,
+    groups: Vec<GroupPlan>,
+}
+
+/// What cuts a peer's power.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Fence {
+    /// Exit 0 acknowledges.
+    Command(Vec<String>),
+    /// The second line of our board.
+    Board,
+}
+
+const PORT: u16 = 9706;
+
+/// Reads the three tables of `root`; `None` where there are none, or where they are wrong and
+/// that has been said.
+pub(super) fn read(root: &Table, out: &mut Findings) -> Option<ClusterPlan> {
+    let (cluster, node, group) = (root.get("cluster"), root.get("node"), root.get("group"));
+    let count = out.count();
+    let nodes = node::read_all(node, out);
+    let groups = group::read_all(group, root, &nodes, out);
+    let Some(entry) = cluster else {
+        if let Some(entry) = node.or(group) {
+            let message = "nodes and groups need [cluster], which says how nodes decide";
+            out.error(header(entry), message).of_absence();
+        }
+        return None;
+    };
+    if node.is_none() {
+        out.error(header(entry), "cluster: needs at least two [node.NAME]").of_absence();
+        return None;
+    }
+    let table = values::table("cluster", &entry.node, out)?;
+    let reader = Reader::new(table, header(entry), "cluster".to_owned(), &[keys::CLUSTER], out);
+    let key = key(&reader, out);
+    let limits = limits(&reader, out);
+    let quorum = quorum(&reader, nodes.len(), out);
+    let fence = fence(&reader, quorum, root.get("board").is_some(), out);
+    let port = reader.read("port", values::number::<u16>(1..=65535), out).unwrap_or(PORT);
+    etcd(&reader, out);
+    let accepts = reader.read("accept_two_holders", values::boolean, out).unwrap_or(false);
+    let witnesses = nodes.iter().zip(0..).filter(|(node, _)| node.witness);
+    let members = Members {
+        me: Number(0),
+        count: u8::try_from(nodes.len()).unwrap_or(u8::MAX),
+        witnesses: witnesses.map(|(_, number)| Number(number)).collect::<Nodes>(),
+        priority: 0,
+        quorum: quorum?,
+        accept_two_holders: accepts,
+        trusted: root.find(&["host", "trusted"]).is_some_and(|entry| !is_empty(&entry.node)),
+        observe: false,
+    };
+    judge(&reader, limits, members, out);
+    (out.count() == count).then_some(())?;
+    Some(ClusterPlan { key: key?, limits, members, fence, port, nodes, groups })
+}
+
+fn is_empty(node: &Node) -> bool {
+    matches!(&node.value, Value::List(items) if items.is_empty())
+}
+
+fn key(reader: &Reader<'_>, out: &mut Findings) -> Option<PathBuf> {
+    if !reader.has("key") {
+        let finding = out.error(reader.header, "cluster: needs `key`");
+        finding.label("key = \"/etc/giveover/keys/cluster.key\"").of_absence();
+        return None;
+    }
+    let name = reader.read("key", values::word, out)?;
+    if name.starts_with('/') || words::is_name(name) && !name.starts_with('.') {
+        return Some(PathBuf::from(name));
+    }
+    let message = "key: must be an absolute path, or the bare name of a credential";
+    out.error(reader.place("key"), message);
+    None
+}
+
+fn limits(reader: &Reader<'_>, out: &mut Findings) -> Limits {
+    let usual = Limits::DEFAULT;
+    let mut span =
+        |key: &str, usual: Span| reader.read(key, values::positive_span, out).unwrap_or(usual);
+    let limits = Limits {
+        interval: span("interval", usual.interval),
+        heartbeat: span("heartbeat", usual.heartbeat),
+        lease: span("lease", usual.lease),
+        jitter: span("jitter", usual.jitter),
+        wait: span("wait", usual.wait),
+        stand_step: span("stand_step", usual.stand_step),
+        ..usual
+    };
+    let life = reader.read("life", values::number::<u8>(1..=100), out).unwrap_or(usual.life);
+    let rate = reader.read("rate", values::share, out).map_or(usual.rate, |it| u16::from(it) * 10);
+    Limits { life, rate, ..limits }
+}
+
+/// Who decides. Two nodes have no default: each way out costs something else.
+fn quorum(reader: &Reader<'_>, nodes: usize, out: &mut Findings) -> Option<Quorum> {
+    const WORDS: &[&str] = &["majority", "fence", "stay", "trusted", "etcd"];
+    if !reader.has("quorum") {
+        if nodes != 2 {
+            return Some(Quorum::Majority);
+        }
+        let message = "cluster: two nodes must say how they decide: `quorum`";
+        let finding = out.error(reader.header, message).of_absence();
+        for (word, about) in CHOICES {
+            finding.note(format!("quorum = \"{word}\": {about}"));
+        }
+        return None;
+    }
+    let place = reader.read("quorum", values::one_of(WORDS), out)?;
+    let all = [Quorum::Majority, Quorum::Fence, Quorum::Stay, Quorum::Trusted];
+    if all.get(place).is_none() {
+        let finding = out.error(reader.place("quorum"), "quorum: \"etcd\" is not in this version");
+        finding.label("a witness makes a majority out of two nodes");
+    }
+    all.get(place).copied()
+}
+
+/// The ways for two nodes, one line each.
+const CHOICES: [(&str, &str); 4] = [
+    ("majority", "never two holders; with a third machine as witness one of the two may fail"),
+    ("fence", "never two holders; needs a command or a board that cuts the other's power"),
+    ("stay", "never two holders; nobody takes over from an active that is only silent"),
+    ("trusted", "takes over from silence; two holders when only the link between them is cut"),
+];
+
+fn fence(
+    reader: &Reader<'_>,
+    quorum: Option<Quorum>,
+    board: bool,
+    out: &mut Findings,
+) -> Option<Fence> {
+    let wanted = quorum == Some(Quorum::Fence);
+    let Some(entry) = reader.entry("fence") else {
+        if wanted {
+            let finding = out.error(reader.place("quorum"), "quorum: \"fence\" needs `fence`");
+            finding.label("fence = { command = [\"/path/to/fence\", \"$TO\"] } or \"board\"");
+        }
+        return None;
+    };
+    if quorum.is_some() && !wanted {
+        let finding = out.error(entry.place, "fence: only quorum = \"fence\" ever fences");
+        finding.label("leave it out, or say quorum = \"fence\"");
+        return None;
+    }
+    match &entry.node.value {
+        Value::Text(word) if word == "board" => {
+            if !board {
+                let message = "fence: \"board\" needs [board], its second line wired to the peer";
+                out.error(entry.node.place, message);
+                return None;
+            }
+            Some(Fence::Board)
+        }
+        Value::Table(table) => {
+            let path = "cluster.fence".to_owned();
+            let reader = Reader::new(table, entry.place, path, &[keys::FENCE], out);
+            if !reader.has("command") {
+                out.error(entry.place, "fence: needs `command`").of_absence();
+            }
+            reader.read("command", values::argv, out).map(Fence::Command)
+        }
+        _ => values::wrong("fence", "{ command = [...] } or \"board\"", &entry.node, out),
+    }
+}
+
+fn etcd(reader: &Reader<'_>, out: &mut Findings) {
+    if let Some(entry) = reader.entry("etcd") {
+        let finding = out.error(entry.place, "etcd: is not in this version");
+        finding.label("a witness makes a majority out of two nodes");
+    }
+}
+
+/// What the values are together: the same question the daemon's machine asks.
+fn judge(reader: &Reader<'_>, limits: Limits, members: Members, out: &mut Findings) {
+    let Err(error) = Rules::new(limits, members, usize::from(Nodes::MOST)) else { return };
+    let seconds = |ms: u64| {
+        let ms = u32::try_from(ms.div_ceil(100) * 100).unwrap_or(u32::MAX);
+        super::quantity::written(Span::from_millis(ms))
+    };
+    let (key, label) = match error {
+        RulesError::WaitTooShort { least_ms } => {
+            ("wait", format!("wait = \"{}\"", seconds(least_ms)))
+        }
+        RulesError::LeaseTooShort { least_ms } => {
+            ("lease", format!("lease = \"{}\"", seconds(least_ms)))
+        }
+        RulesError::JitterTooShort => ("jitter", "jitter = \"1s\"".to_owned()),
+        RulesError::RateTooHigh => ("rate", "rate = \"5%\"".to_owned()),
+        RulesError::TwoHoldersNotAccepted => ("quorum", "accept_two_holders = true".to_owned()),
+        RulesError::OnlyForTwo => ("quorum", "quorum = \"majority\"".to_owned()),
+        _ => ("quorum", String::new()),
+    };
+    out.error(reader.place(key), format!("cluster: {error}")).label(label);
+}
+
+/// The names under `entry`, each with its table.
+fn tables<'t>(
+    what: &str,
+    entry: Option<&'t Entry>,
+    out: &mut Findings,
+) -> Vec<(&'t Entry, &'t Table)> {
+    let table = entry.and_then(|entry| values::table(what, &entry.node, out));
+    let mut found = Vec::new();
+    for entry in table.map_or(&[][..], |table| &table.0) {
+        super::name::check(what, entry, out);
+        if let Some(table) = values::table(&format!("{what}.{}", entry.key), &entry.node, out) {
+            found.push((entry, table));
+        }
+    }
+    found
+}

@@ -1,0 +1,157 @@
+use std::sync::Arc;
+
+use super::super::files::Files;
+use super::*;
+
+/// What is said, and what it comes to.
+fn read_text(text: &str) -> (String, Option<ClusterPlan>) {
+    let mut out = Findings::default();
+    let files = Files::of_text("pair.toml", text, &mut out);
+    let plan = read(&files.root, &mut out);
+    let (errors, _) = out.into_reports(&Arc::new(files.sources));
+    (errors.to_string(), plan)
+}
+
+fn plan(text: &str) -> ClusterPlan {
+    let (said, plan) = read_text(text);
+    plan.unwrap_or_else(|| panic!("{said}"))
+}
+
+#[track_caller]
+fn says(text: &str, parts: &[&str]) {
+    let (said, plan) = read_text(text);
+    assert_eq!(plan, None, "{text}");
+    for part in parts {
+        assert!(said.contains(part), "no `{part}` in:\n{said}");
+    }
+}
+
+const NODES: &str = "[node.a]\naddress = \"10.0.0.1\"\n[node.b]\naddress = \"10.0.0.2\"\n";
+const DOOR: &str = "[node.door]\naddress = \"10.0.0.3\"\nwitness = true\n";
+
+fn cluster(keys: &str) -> String {
+    format!("[cluster]\nkey = \"/etc/giveover/keys/cluster.key\"\n{keys}\n{NODES}")
+}
+
+/// The pair of the interfaces' third example.
+#[test]
+fn the_pair_with_a_witness_is_taken_with_its_defaults() {
+    let text = cluster("quorum = \"majority\"")
+        + DOOR
+        + "[service.proxy]\nunit = \"haproxy.service\"\n[group.front]\nservices = [\"proxy\"]\n\
+           run = \"all\"\naddresses = [\"10.0.0.10/24\"]\n\
+           check.front = \"http://$NODE:8404/health\"\n";
+    let plan = plan(&text);
+    assert_eq!(plan.limits, Limits::DEFAULT);
+    assert_eq!((plan.members.count, plan.members.quorum, plan.port), (3, Quorum::Majority, 9706));
+    assert!(plan.members.witnesses.has(Number(2)) && plan.members.witnesses.count() == 1);
+    let group = &plan.groups[0];
+    assert!(group.everywhere && group.addresses == [("10.0.0.10".parse().unwrap(), 24)]);
+    assert_eq!(group.checks[0].targets[0].port, 8404);
+    let told = told(&plan).join("\n");
+    let sum = "wait 8s is at least (lease 5s + jitter 1s) × (1 + 2 × 5 %) + 1s = 7600ms";
+    assert!(told.contains(sum), "{told}");
+    assert!(told.contains("machine or daemon dies: at most 9s without a holder"), "{told}");
+    assert!(told.contains("drops within 5s"), "{told}");
+}
+
+#[test]
+fn two_nodes_must_say_how_they_decide() {
+    says(
+        &cluster(""),
+        &[
+            "two nodes must say how they decide",
+            "quorum = \"majority\": never two holders; with a third machine",
+            "quorum = \"fence\": never two holders; needs",
+            "quorum = \"stay\": never two holders; nobody",
+            "quorum = \"trusted\": takes over from silence; two holders",
+        ],
+    );
+    assert_eq!(plan(&(cluster("") + DOOR)).members.quorum, Quorum::Majority, "three have one");
+}
+
+#[test]
+fn each_way_to_decide_needs_its_own() {
+    says(&cluster("quorum = \"trusted\""), &["accept_two_holders = true"]);
+    let trusted = plan(&cluster("quorum = \"trusted\"\naccept_two_holders = true"));
+    assert!(told(&trusted).join("\n").contains("two holders until it heals"));
+    says(&cluster("quorum = \"fence\""), &["\"fence\" needs `fence`"]);
+    says(&cluster("quorum = \"fence\"\nfence = \"board\""), &["needs [board]"]);
+    says(&cluster("quorum = \"fence\"\nfence = {}"), &["fence: needs `command`"]);
+    says(&cluster("quorum = \"fence\"\nfence = 3"), &["fence: { command = [...] } or \"board\""]);
+    let fenced =
+        plan(&cluster("quorum = \"fence\"\nfence = { command = [\"/bin/off\", \"$TO\"] }"));
+    assert!(matches!(fenced.fence, Some(Fence::Command(words)) if words.len() == 2));
+    says(&cluster("quorum = \"stay\"\nfence = { command = [\"/bin/off\"] }"), &["ever fences"]);
+    says(&(cluster("quorum = \"stay\"") + DOOR), &["only `majority` counts"]);
+    let third = "[node.c]\naddress = \"10.0.0.3\"\n";
+    says(&(cluster("quorum = \"stay\"") + third), &["decide between two nodes"]);
+    says(&cluster("quorum = \"etcd\""), &["quorum: \"etcd\" is not in this version"]);
+    says(&cluster("quorum = \"stay\"\netcd = {}"), &["etcd: is not in this version"]);
+    says(&cluster("quorum = \"sta\""), &["did you mean `stay`?"]);
+}
+
+#[test]
+fn times_that_cannot_work_are_refused_with_what_would() {
+    let stay = |keys: &str| cluster(&format!("quorum = \"stay\"\n{keys}"));
+    says(&stay("wait = \"7s\""), &["pair.toml:4:8", "wait = \"7600ms\""]);
+    says(&stay("lease = \"10s\""), &["wait must be at least 13100 ms"]);
+    says(&stay("heartbeat = \"3s\""), &["lease = \"7s\""]);
+    says(&stay("jitter = \"500ms\""), &["jitter must be at least 1 s"]);
+    says(&stay("rate = \"50%\""), &["rate must be below 50 %"]);
+    says(&stay("interval = \"0s\""), &["interval"]);
+    says(&stay("life = 0"), &["life"]);
+    says(&stay("wait = 8"), &["\"8s\""]);
+    says(&stay("wiat = \"8s\""), &["did you mean `wait`?"]);
+}
+
+#[test]
+fn nodes_have_addresses_of_their_own() {
+    let stay = "[cluster]\nkey = \"cluster.key\"\nquorum = \"stay\"\n";
+    says(&format!("{stay}[node.a]\n[node.b]\naddress = \"10.0.0.2\"\n"), &["needs `address`"]);
+    let same = "[node.a]\naddress = \"10.0.0.2\"\n[node.b]\naddress = \"10.0.0.2\"\n";
+    says(&format!("{stay}{same}"), &["node.a has it already"]);
+    says(&format!("{stay}[node.a]\naddress = \"10.0.0.2\"\n"), &["at least two nodes"]);
+    says(stay, &["needs at least two [node.NAME]"]);
+    says(NODES, &["need [cluster]"]);
+    says(&format!("[cluster]\nquorum = \"stay\"\n{NODES}"), &["cluster: needs `key`"]);
+    let door = "[node.b]\naddress = \"10.0.0.2\"\nwitnes = true\n";
+    says(&format!("{stay}[node.a]\naddress = \"10.0.0.1\"\n{door}"), &["did you mean `witness`?"]);
+}
+
+#[test]
+fn groups_have_what_moves_and_nothing_twice() {
+    let with = |group: &str| {
+        cluster("quorum = \"stay\"") + "[service.web]\nunit = \"web.service\"\n" + group
+    };
+    says(&with("[group.g]\n"), &["nothing would move"]);
+    says(&with("[group.g]\nservices = [\"wbe\"]\n"), &["did you mean `web`?"]);
+    says(&with("[group.g]\naddresses = [\"10.0.0.9\"]\n"), &["\"10.0.0.9/24\""]);
+    says(&with("[group.g]\naddresses = [\"10.0.0.9/33\"]\n"), &["no address with a prefix"]);
+    says(&with("[group.g]\naddresses = [\"127.0.0.1/8\"]\n"), &["can belong to no node"]);
+    says(
+        &with("[group.g]\nservices = [\"web\"]\nrun = \"all\"\n"),
+        &["needs a check of every node"],
+    );
+    let check =
+        |check: &str| with(&format!("[group.g]\nservices = [\"web\"]\ncheck.x = {check}\n"));
+    says(&check("\"http://10.0.0.1/\""), &["write $NODE"]);
+    says(&check("{ url = \"http://$NODE/\", expct = [200] }"), &["did you mean `expect`?"]);
+    assert_eq!(plan(&check("{ url = \"tcp://$NODE:80\" }")).groups[0].checks.len(), 1);
+    let long = "[group.g]\nservices = [\"web\"]\ninterface = \"a-name-of-sixteen\"\n";
+    says(&with(long), &["1 to 15 bytes"]);
+    let twice = "[group.g]\nservices = [\"web\"]\naddresses = [\"10.0.0.9/24\"]\n\
+                 [group.h]\nservices = [\"web\"]\naddresses = [\"10.0.0.9/24\"]\n";
+    says(&with(twice), &["`web` is in group.g already", "10.0.0.9 is in group.g already"]);
+    says(&with("[group.g]\nservices = [\"web\"]\nfailback = \"auto\"\n"), &["failback"]);
+    says(&with("[group.g]\nservices = [\"web\"]\non_active = \"x y\"\n"), &["list of words"]);
+}
+
+/// What this version cannot carry out is refused, with what it would come to.
+#[test]
+fn a_right_cluster_is_still_refused_by_the_file() {
+    let text = cluster("quorum = \"stay\"");
+    let said = super::super::load_str("pair.toml", &text).expect_err("refused").to_string();
+    assert!(said.contains("[cluster] is not in this version"), "{said}");
+    assert!(said.contains("until somebody says `giveover node switch --force`"), "{said}");
+}

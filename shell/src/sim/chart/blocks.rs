@@ -1,0 +1,106 @@
+//! The small picture for a terminal.
+
+use std::fmt::Write as _;
+
+use giveover_core::monitor::Status;
+
+use super::scale::ticks;
+use super::{Sign, column, gravest, highest, signs};
+use crate::report::paint::Paint;
+use crate::report::table::cut;
+use crate::sim::timeline::{Timeline, Track};
+
+/// What stands to the left of the columns.
+const LEFT: usize = 12;
+/// Heights of a column, from nothing to all.
+const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The picture, `width` columns wide in all. Words stand beside the colours, which only repeat them.
+#[must_use]
+pub fn blocks(timeline: &Timeline, width: usize, paint: Paint) -> String {
+    let columns = width.saturating_sub(LEFT).clamp(10, 400);
+    let mut text = String::new();
+    for track in &timeline.tracks {
+        one(track, timeline, columns, paint, &mut text);
+    }
+    for line in &timeline.lines {
+        let held: Vec<(_, u8)> =
+            line.edges.iter().map(|(at, held)| (*at, u8::from(*held))).collect();
+        let wave = highest(&held, timeline, columns);
+        let wave: String = wave.into_iter().map(|held| if held > 0 { '█' } else { '▁' }).collect();
+        row(&line.name, &wave, &mut text);
+    }
+    row("time", &axis(timeline, columns), &mut text);
+    text += &" ".repeat(LEFT);
+    text += ". healthy o part x complete ? cannot measure D died R restart G giveover\n";
+    text += &" ".repeat(LEFT);
+    text += "░ ok ▒ degraded █ faulted ▁ offline\n";
+    text
+}
+
+fn one(track: &Track, timeline: &Timeline, columns: usize, paint: Paint, text: &mut String) {
+    let budget = match track.retry_count {
+        None => String::new(),
+        Some(count) => format!(", budget {count}"),
+    };
+    let _ = writeln!(text, "{}{budget}", paint.heading(&track.name)); // a String takes everything
+    let statuses = gravest(&track.statuses, timeline, columns);
+    let mut band = String::new();
+    for run in statuses.chunk_by(|one, next| one == next) {
+        let Some(status) = run.first() else { continue };
+        let shade = shade(*status).to_string().repeat(run.len());
+        band += &paint.status(status.word(), &shade);
+    }
+    row("  status", &band, text);
+    let probes = signs(&track.marks, timeline, columns, |_| true);
+    let probes: String = probes.into_iter().map(|sign| sign.map_or(' ', Sign::letter)).collect();
+    row("  probes", &probes, text);
+    let sums = highest(&track.sums, timeline, columns);
+    row("  of 100", &heights(&sums, 100), text);
+    let restarts = highest(&track.restarts, timeline, columns);
+    let full = track.retry_count.map_or(1, |count| count.max(1));
+    let full = full.max(restarts.iter().copied().max().unwrap_or(1));
+    row("  restarts", &heights(&restarts, full), text);
+}
+
+/// Anything that is not nothing is seen.
+fn heights(values: &[u16], full: u16) -> String {
+    let height = |value: &u16| {
+        let eighths = (u32::from(*value) * 8 / u32::from(full.max(1))).min(8);
+        let eighths = if *value > 0 { eighths.max(1) } else { 0 };
+        HEIGHTS.get(eighths as usize).copied().unwrap_or('█')
+    };
+    values.iter().map(height).collect()
+}
+
+const fn shade(status: Status) -> char {
+    match status {
+        Status::Unknown => ' ',
+        Status::Ok => '░',
+        Status::Degraded => '▒',
+        Status::Faulted => '█',
+        Status::Offline => '▁',
+    }
+}
+
+fn axis(timeline: &Timeline, columns: usize) -> String {
+    let mut axis = vec![' '; columns];
+    let mut free = 0;
+    for tick in ticks(timeline, (columns as u64 / 12).max(2)) {
+        let at = column(tick.at, timeline, columns);
+        let label: Vec<char> = tick.label.chars().collect();
+        if at < free || at + label.len() > columns {
+            continue;
+        }
+        for (slot, letter) in axis.iter_mut().skip(at).zip(&label) {
+            *slot = *letter;
+        }
+        free = at + label.len() + 1;
+    }
+    axis.into_iter().collect()
+}
+
+fn row(name: &str, columns: &str, text: &mut String) {
+    let name = cut(name, LEFT - 1);
+    let _ = writeln!(text, "{}", format!("{name:LEFT$}{columns}").trim_end());
+}

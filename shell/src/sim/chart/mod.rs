@@ -1,0 +1,140 @@
+//! Pictures of timelines: SVG and HTML for a browser, block characters for a terminal. All three
+//! are drawn from the same columns, so that they cannot say different things.
+
+mod blocks;
+mod html;
+mod scale;
+mod svg;
+
+pub use self::blocks::blocks;
+pub use self::html::html;
+pub use self::svg::svg;
+
+use giveover_core::monitor::Status;
+use giveover_core::time::Instant;
+
+use super::timeline::{Mark, Timeline, What};
+
+/// The value of each column of `steps`: the largest that stood in it, so that nothing short is lost.
+fn highest<T: Copy + Ord + Default>(
+    steps: &[(Instant, T)],
+    timeline: &Timeline,
+    columns: usize,
+) -> Vec<T> {
+    let mut values = vec![T::default(); columns];
+    let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([timeline.end]);
+    for ((from, value), until) in steps.iter().zip(ends) {
+        let (first, last) = (column(*from, timeline, columns), column(until, timeline, columns));
+        // what ends where the next begins leaves that column to it, but for its last one
+        let last = if until >= timeline.end { columns } else { last.max(first + 1) };
+        for slot in values.iter_mut().take(last).skip(first) {
+            *slot = (*slot).max(*value);
+        }
+    }
+    values
+}
+
+/// The column that `at` falls into.
+fn column(at: Instant, timeline: &Timeline, columns: usize) -> usize {
+    let place = u128::from(at.since(timeline.begin)) * columns as u128;
+    let place = place / u128::from(timeline.length());
+    usize::try_from(place).unwrap_or(columns).min(columns.saturating_sub(1))
+}
+
+/// How grave a status is: of several in one column the gravest is drawn.
+const fn gravity(status: Status) -> u8 {
+    match status {
+        Status::Unknown => 0,
+        Status::Ok => 1,
+        Status::Offline => 2,
+        Status::Degraded => 3,
+        Status::Faulted => 4,
+    }
+}
+
+const fn of_gravity(gravity: u8) -> Status {
+    match gravity {
+        1 => Status::Ok,
+        2 => Status::Offline,
+        3 => Status::Degraded,
+        4 => Status::Faulted,
+        _ => Status::Unknown,
+    }
+}
+
+/// The gravest status of each column.
+fn gravest(statuses: &[(Instant, Status)], timeline: &Timeline, columns: usize) -> Vec<Status> {
+    let steps: Vec<(Instant, u8)> =
+        statuses.iter().map(|(at, status)| (*at, gravity(*status))).collect();
+    highest(&steps, timeline, columns).into_iter().map(of_gravity).collect()
+}
+
+/// What a probe or a decision is drawn as; of several in one column the last of this list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sign {
+    Void,
+    Healthy,
+    Unmeasured,
+    Part(u8),
+    Complete,
+    Immediate,
+    Died,
+    Restart,
+    Giveover,
+}
+
+impl Sign {
+    const fn of(what: What) -> Option<Self> {
+        Some(match what {
+            What::Void => Self::Void,
+            What::Healthy => Self::Healthy,
+            What::Unmeasured => Self::Unmeasured,
+            What::Failed(weight) if weight < 100 => Self::Part(weight),
+            What::Failed(_) => Self::Complete,
+            What::Immediate => Self::Immediate,
+            What::Died => Self::Died,
+            What::Restart { .. } | What::Healed => Self::Restart,
+            What::Giveover => Self::Giveover,
+            _ => return None,
+        })
+    }
+
+    /// As `status --watch` writes it.
+    const fn letter(self) -> char {
+        match self {
+            Self::Void => '-',
+            Self::Healthy => '.',
+            Self::Unmeasured => '?',
+            Self::Part(_) => 'o',
+            Self::Complete => 'x',
+            Self::Immediate => '!',
+            Self::Died => 'D',
+            Self::Restart => 'R',
+            Self::Giveover => 'G',
+        }
+    }
+
+    const fn is_decision(self) -> bool {
+        matches!(self, Self::Restart | Self::Giveover)
+    }
+}
+
+/// The gravest sign of each column among those that `wanted` picks.
+fn signs(
+    marks: &[Mark],
+    timeline: &Timeline,
+    columns: usize,
+    wanted: impl Fn(Sign) -> bool,
+) -> Vec<Option<Sign>> {
+    let mut signs = vec![None; columns];
+    for mark in marks {
+        let Some(sign) = Sign::of(mark.what).filter(|sign| wanted(*sign)) else { continue };
+        if let Some(slot) = signs.get_mut(column(mark.at, timeline, columns)) {
+            *slot = (*slot).max(Some(sign));
+        }
+    }
+    signs
+}
+
+#[cfg(test)]
+mod tests;

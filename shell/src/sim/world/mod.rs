@@ -1,0 +1,392 @@
+//! A host in virtual time: the monitors of the daemon and the machine of the board, and around them
+//! services, a network, a disk and clocks that go wrong as a scenario says.
+//!
+//! Each part says when it next wants to be heard; time jumps to the earliest of them. What is fed to
+//! a monitor is what the daemon feeds it, in the same order: events, what they lead to into the
+//! journal, then carried out. Chance comes from a seed alone, so that a seed and a version play the
+//! same world on any machine.
+
+mod act;
+mod board;
+mod clock;
+mod disk;
+mod examples;
+mod faults;
+mod host;
+mod many;
+mod oracle;
+mod outcome;
+mod random;
+mod render;
+mod service;
+
+pub use self::examples::{EXAMPLES, Example};
+pub use self::many::{Many, Run, RunFigure, many};
+pub use self::outcome::{Difference, Figures, Outcome, Told};
+pub use self::random::Random;
+pub use self::render::{exit_status, json_lines, many_json, many_text, text};
+
+use std::sync::Arc;
+
+use giveover_core::host::{Budget, LocalFaultRule};
+use giveover_core::monitor::{Event, Holder, Status};
+use giveover_core::record::{Body, Entry};
+use giveover_core::time::{Instant, Span};
+
+use self::board::BoardPart;
+use self::clock::Clock;
+use self::disk::Disk;
+use self::faults::Faults;
+use self::host::Host;
+use self::oracle::Oracle;
+use self::service::Service;
+use super::timeline::{Before, Line, Timeline};
+use crate::config::world::{self, World};
+
+/// How a world is to be played.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What chance is drawn from; the file's own if `None`.
+    pub seed: Option<u64>,
+    /// Keep what is needed to draw it and to tell it step by step.
+    pub record: bool,
+    /// Look at every invariant after every step, and end with the first that does not hold.
+    pub watch: bool,
+}
+
+/// Plays `world` from its beginning to its end.
+#[must_use]
+pub fn play(world: &World, options: Options) -> Outcome {
+    let mut play = Play::new(world, options);
+    play.run();
+    play.finish()
+}
+
+/// So many events at one instant mean that time stands still.
+const MOST_AT_ONCE: u32 = 100_000;
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Expect,
+    Fault,
+    Host,
+    Board,
+    Budget,
+    Trusted,
+    Service(usize),
+}
+
+/// A world while it is played.
+struct Play<'w> {
+    world: &'w World,
+    now: u64,
+    random: Random,
+    clock: Clock,
+    services: Vec<Service>,
+    host: Host,
+    board: Option<BoardPart>,
+    /// Only where something can be lost.
+    disk: Option<Disk>,
+    faults: Faults,
+    budget: Budget<Box<[Instant]>>,
+    budget_spent: bool,
+    rule: LocalFaultRule,
+    local_fault: bool,
+    /// So many faults cut the network, and silence trusted servers.
+    cut: u32,
+    silent: u32,
+    /// When trusted servers are asked again, after something changed about them.
+    ask_trusted: Option<u64>,
+    trusted_answer: bool,
+    expected: usize,
+    oracle: Option<Oracle>,
+    outcome: Outcome,
+    record: bool,
+    needs: bool,
+    at_once: u32,
+}
+
+impl<'w> Play<'w> {
+    fn new(world: &'w World, options: Options) -> Self {
+        let seed = options.seed.unwrap_or(world.seed);
+        let mut random = Random::new(seed);
+        let slots = vec![Instant::default(); usize::from(world.actions.count)];
+        let faults = Faults::new(world, &mut random);
+        let mut play = Self {
+            now: 0,
+            clock: Clock::new(),
+            services: world.services.iter().map(Service::new).collect(),
+            host: Host::new(),
+            board: None,
+            disk: faults::can_lose(world).then(Disk::default),
+            faults,
+            budget: Budget::new(world.actions.per, slots.into_boxed_slice()),
+            budget_spent: false,
+            rule: LocalFaultRule { share: world.local_fault.share, least: world.local_fault.least },
+            local_fault: false,
+            cut: 0,
+            silent: 0,
+            ask_trusted: None,
+            trusted_answer: true,
+            expected: 0,
+            oracle: options.watch.then(|| Oracle::new(world)),
+            outcome: Outcome::new(world, seed),
+            record: options.record,
+            needs: world.services.iter().any(|service| !service.needs.is_empty()),
+            at_once: 0,
+            random,
+            world,
+        };
+        play.begin();
+        play
+    }
+
+    /// Everything has just come up: services run, monitors begin, the board is armed.
+    fn begin(&mut self) {
+        if self.record {
+            let begin = Instant::default();
+            for service in &mut self.services {
+                service.record(begin);
+            }
+        }
+        self.snapshot();
+        self.board = self.world.board.map(|plan| BoardPart::new(plan, self.now));
+        for place in 0..self.services.len() {
+            self.service_started(place);
+            let first = self.spread(place);
+            self.feed(place, Event::Begin { first, started: false });
+        }
+        self.board_begins();
+        for place in 0..self.services.len() {
+            self.settle_need(place);
+        }
+    }
+
+    /// How long a monitor sleeps before its first probe: spread, as the daemon does it.
+    fn spread(&self, place: usize) -> Span {
+        let interval = self
+            .world
+            .services
+            .get(place)
+            .map_or(Span::ZERO, |service| service.policy.limits().thorough_probe_interval);
+        let count = self.services.len().max(1) as u64;
+        let share = u64::from(interval.as_millis()) * (place as u64 + 1) / count;
+        Span::from_millis(u32::try_from(share).unwrap_or(u32::MAX))
+    }
+
+    fn run(&mut self) {
+        while self.outcome.broken.is_none() {
+            let (at, next) = self.next();
+            if at > self.world.length {
+                break;
+            }
+            if at > self.now {
+                (self.now, self.at_once) = (at, 0);
+            } else {
+                self.at_once += 1;
+                if self.at_once == MOST_AT_ONCE {
+                    self.breaks(None, "time stands still: something is due again and again".into());
+                }
+            }
+            match next {
+                Next::Expect => self.expect(),
+                Next::Fault => self.fault_due(),
+                Next::Host => self.host_due(),
+                Next::Board => self.board_due(),
+                Next::Budget => self.budget_due(),
+                Next::Trusted => self.trusted_asked(),
+                Next::Service(place) => self.service_due(place),
+            }
+        }
+        self.now = self.now.max(self.world.length.min(u64::MAX - 1));
+    }
+
+    /// The earliest that any part waits for. At one instant what the world does comes before what
+    /// the daemon does about it, and what is expected after both.
+    fn next(&self) -> (u64, Next) {
+        let mut first = (self.faults.next(), Next::Fault);
+        let mut take = |at: u64, next: Next| {
+            if at < first.0 {
+                first = (at, next);
+            }
+        };
+        take(self.host.next(), Next::Host);
+        if let Some(board) = &self.board {
+            take(self.board_next(board), Next::Board);
+        }
+        let daemon = self.host.daemon_from(self.now);
+        for (place, service) in self.services.iter().enumerate() {
+            take(service.next(daemon), Next::Service(place));
+        }
+        if self.budget_spent {
+            if let (Some(at), Some(daemon)) = (self.budget.frees_at(), daemon) {
+                take(self.clock.when(at).max(daemon), Next::Budget);
+            }
+        }
+        if let (Some(at), Some(daemon)) = (self.ask_trusted, daemon) {
+            take(at.max(daemon), Next::Trusted);
+        }
+        if let Some(expect) = self.world.expects.get(self.expected) {
+            // behind everything else of its instant
+            if expect.at < first.0 {
+                first = (expect.at, Next::Expect);
+            }
+        }
+        first
+    }
+
+    /// Feeds `event` to a monitor, and carries out what it leads to: as the daemon does.
+    fn feed(&mut self, place: usize, event: Event) {
+        let at = self.clock.at(self.now);
+        let Some(service) = self.services.get_mut(place) else { return };
+        let status = service.monitor.status();
+        let recorded = service.recorder.as_mut().map(|recorder| {
+            recorder.pass(&service.monitor, at);
+            Before::of(&service.monitor)
+        });
+        let watched = self.oracle.is_some().then(|| service.monitor.clone());
+        let actions = service.monitor.handle(event, at);
+        self.outcome.events += 1;
+        if let (Some(recorder), Some(before)) = (&mut service.recorder, recorded) {
+            recorder.saw(before, &event, &actions, &service.monitor, at);
+        }
+        if let Some(disk) = &mut self.disk {
+            let machine = place as u32;
+            disk.append(&Entry { at, machine, body: Body::Event(event) });
+            for action in &actions {
+                disk.append(&Entry { at, machine, body: Body::Action(*action) });
+            }
+            disk.write(self.now);
+        }
+        service.arm(&self.clock);
+        let now_is = service.monitor.status();
+        let broken = match (&mut self.oracle, &watched) {
+            (Some(oracle), Some(before)) => {
+                oracle.look(place, before, &event, &actions, &service.monitor, at).err()
+            }
+            _ => None,
+        };
+        if let Some(why) = broken {
+            return self.breaks(Some(place), why);
+        }
+        for action in actions {
+            self.carry_out(place, action);
+        }
+        if now_is != status {
+            self.status_changed(place);
+        }
+        if self.disk.as_ref().is_some_and(Disk::is_full_of) {
+            self.snapshot();
+        }
+    }
+
+    fn status_changed(&mut self, place: usize) {
+        let Some(service) = self.services.get_mut(place) else { return };
+        let status = service.monitor.status();
+        service.figures.seen(status);
+        if self.needs {
+            for dependent in 0..self.services.len() {
+                let needs = self.world.services.get(dependent).map(|it| it.needs.as_slice());
+                if needs.is_some_and(|needs| needs.contains(&place)) {
+                    self.settle_need(dependent);
+                }
+            }
+        }
+        self.board_heard_status();
+    }
+
+    /// R14: a service is held while one that it needs is not ok.
+    pub(super) fn settle_need(&mut self, place: usize) {
+        let Some(plan) = self.world.services.get(place) else { return };
+        let unmet = plan.needs.iter().any(|need| {
+            self.services.get(*need).is_some_and(|it| {
+                !matches!(it.monitor.status(), Status::Ok | Status::Unknown) && !it.elsewhere
+            })
+        });
+        let held = self.services.get(place).is_some_and(|it| it.monitor.held_by(Holder::Need));
+        match (unmet, held) {
+            (true, false) => self.feed(place, Event::Hold(Holder::Need)),
+            (false, true) => self.feed(place, Event::Release(Holder::Need)),
+            _ => {}
+        }
+    }
+
+    /// An invariant does not hold: the world ends here.
+    fn breaks(&mut self, place: Option<usize>, why: String) {
+        let who = place.and_then(|place| self.world.services.get(place));
+        let who = who.map(|service| format!("{}: ", service.name)).unwrap_or_default();
+        self.outcome.broken.get_or_insert((self.now, format!("{who}{why}")));
+    }
+
+    /// What the file expects at this time.
+    fn expect(&mut self) {
+        let Some(expect) = self.world.expects.get(self.expected) else { return };
+        self.expected += 1;
+        let at = self.clock.at(self.now);
+        let told = self.compare(expect, at);
+        self.outcome.told.push(told);
+    }
+
+    fn compare(&mut self, expect: &world::Expect, at: Instant) -> Told {
+        let mut told = Told::of(expect, self.world);
+        if let Some(service) = expect.service.and_then(|place| self.services.get_mut(place)) {
+            let tally = service.monitor.tally(at);
+            told.status = Some(service.monitor.status());
+            told.failure_sum = Some(tally.failure_sum);
+            told.restarts = Some(tally.restarts);
+            if expect.actions.is_some() {
+                told.actions = Some(std::mem::take(&mut service.done));
+            }
+        }
+        if let Some(board) = &self.board {
+            told.board = Some(board.machine.state());
+            told.resets = Some(board.pulses());
+        }
+        told.judge(expect);
+        told
+    }
+
+    /// What came of it.
+    fn finish(mut self) -> Outcome {
+        let end = self.now;
+        let at = self.clock.at(end);
+        let mut tracks = Vec::new();
+        for service in &mut self.services {
+            service.truth(end);
+            service.settle(end);
+            if let Some(recorder) = service.recorder.take() {
+                tracks.push(recorder.finish(&service.monitor, at.max(service.monitor.latest())));
+            }
+            service.figures.last = service.monitor.status();
+            self.outcome.services.push(std::mem::take(&mut service.figures));
+        }
+        self.outcome.length = end;
+        if let Some(board) = &self.board {
+            self.outcome.resets = board.resets().collect();
+        }
+        self.outcome.boots = self.host.boots.clone();
+        if self.record {
+            let lines = self.board.as_ref().map_or_else(Vec::new, BoardPart::lines);
+            self.outcome.timeline = Some(Timeline {
+                title: self.world.name.clone(),
+                begin: Instant::default(),
+                end: at.max(Instant::from_millis(1)),
+                tracks,
+                lines: lines.into_iter().map(|(name, edges)| self.line(name, edges)).collect(),
+                ..Timeline::default()
+            });
+        }
+        self.outcome.judge(self.world);
+        self.outcome
+    }
+
+    /// Edges are at true times; the picture is in the monitor's.
+    fn line(&self, name: &str, edges: Vec<(u64, bool)>) -> Line {
+        let edges = edges.into_iter().map(|(at, held)| (self.host.shown(at), held)).collect();
+        Line { name: Arc::from(name), edges }
+    }
+}
+
+#[cfg(test)]
+mod tests;

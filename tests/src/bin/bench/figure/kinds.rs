@@ -1,0 +1,123 @@
+//! What a check of each kind costs us, beside those that have figures of their own.
+
+use super::Rounds;
+use crate::bed::Bed;
+use crate::load::Load;
+use crate::measure::counter::Counter;
+use crate::measure::target::Target;
+use crate::measure::window::{Window, measure, settle};
+use crate::peer::Program;
+use crate::stats::median;
+use crate::table::{Row, Unit, thousands};
+use crate::why::Why;
+
+/// A kind: its name, its check, and how many targets there are for each hundred of `some`.
+struct Checked {
+    kind: &'static str,
+    check: &'static str,
+    share: usize,
+    counted: Counted,
+}
+
+/// Who counts the checks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    /// The server that answers them.
+    Server,
+    /// The same, which does not know at which of its addresses it was asked.
+    Datagrams,
+    /// Nobody: what is due is taken for what was done, if all were well.
+    Nobody,
+}
+
+const fn served(kind: &'static str, check: &'static str) -> Checked {
+    Checked { kind, check, share: 50, counted: Counted::Server }
+}
+
+const fn datagrams(kind: &'static str, check: &'static str) -> Checked {
+    Checked { kind, check, share: 50, counted: Counted::Datagrams }
+}
+
+const KINDS: [Checked; 19] = [
+    Checked {
+        kind: "ping",
+        check: "{ kind = \"ping\", address = \"HOST\" }",
+        share: 50,
+        counted: Counted::Nobody,
+    },
+    datagrams("udp", "{ url = \"udp://ADDRESS\", send = \"?\", expect = \"?\" }"),
+    datagrams("dns", "\"dns://ADDRESS/example.org\""),
+    datagrams("rpc", "{ url = \"rpc://ADDRESS\", program = 100003 }"),
+    served("ftp", "\"ftp://ADDRESS\""),
+    served("smtp", "\"smtp://ADDRESS\""),
+    served("pop3", "\"pop3://ADDRESS\""),
+    served("imap", "\"imap://ADDRESS\""),
+    served("nntp", "\"nntp://ADDRESS\""),
+    served("telnet", "\"telnet://ADDRESS\""),
+    served("ldap", "\"ldap://ADDRESS\""),
+    served("redis", "\"redis://ADDRESS\""),
+    served("mqtt", "\"mqtt://ADDRESS\""),
+    served("postgres", "\"postgres://u@ADDRESS/d\""),
+    served("apache", "{ kind = \"apache\", address = \"ADDRESS\" }"),
+    served("tls", "\"tls://ADDRESS\""),
+    Checked {
+        kind: "https",
+        check: "{ url = \"https://ADDRESS/\", verify = false }",
+        share: 20,
+        counted: Counted::Server,
+    },
+    Checked { kind: "path", check: "\"path:///\"", share: 10, counted: Counted::Nobody },
+    Checked {
+        kind: "xfnts",
+        check: "{ kind = \"xfnts\", address = \"ADDRESS\", fsinfo = \"/bin/true\" }",
+        share: 10,
+        counted: Counted::Server,
+    },
+];
+
+pub(super) fn rows(bed: &Bed) -> Vec<Row> {
+    KINDS.iter().map(|checked| row(bed, checked)).collect()
+}
+
+fn row(bed: &Bed, checked: &Checked) -> Row {
+    let count = bed.scale.some * checked.share / 100;
+    let rounds = Rounds::run(bed, checked.kind, |program| {
+        if program != Program::Ours {
+            return Err(Why::lasting("not compared"));
+        }
+        let mut target = Target::speaking(bed, checked.kind)?;
+        // An answer comes from the address that the kernel chooses, and must come from the right one.
+        let targets = match checked.counted {
+            Counted::Datagrams => vec![target.localhost(); count],
+            Counted::Server | Counted::Nobody => target.addresses(count),
+        };
+        let load = Load::Checks { check: checked.check, targets };
+        let mut running = program.start(bed, &load)?;
+        let mut counter = match checked.counted {
+            Counted::Server | Counted::Datagrams => Counter::Requests(&mut target),
+            Counted::Nobody => Counter::Due(count),
+        };
+        settle(&mut running, &mut counter, load.due_each_second())?;
+        let window = measure(&mut running, &mut counter, bed.scale.window)?;
+        match running.unwell(bed)? {
+            None | Some(0) => Ok(window),
+            Some(unwell) => Err(Why::new(format!("{unwell} of {count} were not well"))),
+        }
+    });
+    Row {
+        figure: format!(
+            "CPU per {} check, {} targets at 1 s",
+            checked.kind,
+            thousands(count as f64)
+        ),
+        unit: Unit::Micros,
+        columns: rounds.columns(Window::total_us, rate),
+        must: vec![],
+        aim: vec![],
+    }
+}
+
+fn rate(all: &[&Window]) -> String {
+    let rates: Vec<f64> = all.iter().map(|window| window.rate()).collect();
+    format!("{}/s reached; with children's", thousands(median(&rates).unwrap_or(0.0)))
+}
