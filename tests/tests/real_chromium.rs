@@ -10,11 +10,13 @@ use giveover_tests::{free_port, giveover, text_of, with_puppet};
 /// Runs the browser on `url`.
 fn browser(url: &str, dark: bool, width: u32, what: &[&str]) -> Output {
     let profile = tempfile::tempdir().expect("a directory");
-    let mut command = Command::new("chromium");
+    // a browser that hangs must not hang the test
+    let mut command = Command::new("timeout");
     command
+        .args(["120", "chromium"])
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--hide-scrollbars", "--timeout=5000"])
+        .arg("--hide-scrollbars")
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("--window-size={width},900"))
         .args(what);
