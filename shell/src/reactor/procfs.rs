@@ -7,7 +7,6 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
-use std::sync::OnceLock;
 
 use super::Instance;
 
