@@ -36,4 +36,13 @@ impl Pty {
         let count = far.read(&mut buffer).expect("bytes");
         buffer[..count].to_vec()
     }
+
+    /// So many bytes, which a terminal may hand over in pieces.
+    pub(crate) fn read_exactly(&self, count: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while bytes.len() < count {
+            bytes.extend(self.read_some());
+        }
+        bytes
+    }
 }

@@ -74,9 +74,6 @@ impl Process {
             }
             None => Ok(()),
         });
-        // It has its place in the kernel's queue behind us: let it get to its `main` before we go on
-        // with writing down that it is there.
-        rustix::thread::sched_yield();
         match watched {
             Ok(()) => Ok((child, reason)),
             Err(error) => {

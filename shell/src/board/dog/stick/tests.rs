@@ -93,7 +93,7 @@ fn a_feed_that_is_not_answered_is_repeated_and_then_it_guards_no_more() {
     assert_eq!(stick.feed(at(15_000)), Ok(()));
     assert_eq!(stick.due(at(16_000)), Ok(()));
     assert_eq!(stick.due(at(17_000)), Ok(()));
-    assert_eq!(pty.read_some(), [6, 6, 6]);
+    assert_eq!(pty.read_exactly(3), [6, 6, 6]);
     assert!(matches!(stick.standing(), Standing::Guarding(_)));
     assert_eq!(stick.due(at(18_000)), Err(Trouble::NoAnswer));
     assert_eq!(stick.standing(), Standing::Closed);
