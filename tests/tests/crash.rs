@@ -74,11 +74,12 @@ fn a_killed_monitor_is_followed_by_one_that_knows_the_history() {
     assert_eq!(after["restart_records"][0]["cause"], before["restart_records"][0]["cause"]);
 }
 
-/// In the middle of a restart: the stop hangs, because the service is frozen, and the monitor is
+/// In the middle of a restart: the stop hangs, because its command does, and the monitor is
 /// killed meanwhile. The next one ends what was begun, and the restart is counted once.
 #[test]
 fn a_restart_that_was_cut_short_is_carried_out_once() {
-    let mut daemon = puppet();
+    let stop = "stop = [\"/bin/sleep\", \"1000\"]\n";
+    let mut daemon = with_puppet(env!("CARGO_BIN_EXE_puppet"), &[], stop).0;
     daemon.wait_status("web", "ok");
     let frozen = pid(&daemon);
     let _left = Left(frozen);

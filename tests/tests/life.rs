@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output, Stdio};
 
-use giveover_tests::{Daemon, giveover, text_of, wait_for, with_puppet};
+use giveover_tests::{Daemon, giveover, signal_to, text_of, wait_for, with_puppet};
 use rustix::process::Signal;
 
 /// A giveover that ends when `$DIR/go` is there, and then says no.
@@ -240,4 +240,61 @@ fn a_death_that_no_monitor_saw_has_no_made_up_cause() {
     let _ = daemon.ok(&["monitor", "start", "web"]);
     let died = daemon.wait_event("web", "died");
     assert!(died["text"].as_str().expect("text").contains("nobody knows how"), "{died}");
+}
+
+/// Told to stop, the daemon waits for one service that takes its time; another that is down, and
+/// whose restart is to come, is not started meanwhile, and no command starts it either.
+#[test]
+fn an_end_starts_nothing_while_it_waits() {
+    let mut daemon = Daemon::start(
+        "[policy.default]\nrestart_delay = [\"1s\"]\nstop_timeout = \"60s\"\n\
+         [service.slow]\n\
+         start = [\"/bin/sh\", \"-c\", \"trap 'touch $DIR/asked' TERM; \
+         until test -e $DIR/go; do sleep 0.05; done\"]\n\
+         [service.dead]\n\
+         start = [\"/bin/sh\", \"-c\", \"echo >> $DIR/starts; exec sleep 1000\"]\n",
+    );
+    let pid = daemon.wait_service("dead", "to run", |service| service["pid"].is_u64());
+    wait_for("its start", || (starts(&daemon) == 1).then_some(()));
+    signal_to(pid["pid"].as_u64().expect("a number") as u32, Signal::KILL);
+    daemon.wait_event("dead", "restart");
+    daemon.signal(Signal::TERM);
+    let asked = daemon.dir.path().join("asked");
+    wait_for("the slow one to be asked", || asked.exists().then_some(()));
+    for verb in [&["start", "dead"][..], &["restart", "dead"], &["reload"]] {
+        let text = refused(&daemon, verb);
+        assert!(text.contains("this monitor is ending"), "{verb:?}: {text}");
+    }
+    // Longer than the delay of the restart.
+    let until = std::time::Instant::now() + std::time::Duration::from_millis(1500);
+    wait_for("the delay to pass", || (std::time::Instant::now() > until).then_some(()));
+    std::fs::write(daemon.dir.path().join("go"), "").expect("a file");
+    assert_eq!(wait_for("its end", || daemon.ended()).code(), Some(0));
+    assert_eq!(starts(&daemon), 1, "{}", daemon.log_text());
+}
+
+/// A line an edge: what goes on failing past its budget says so once.
+#[test]
+fn a_spent_budget_is_told_once() {
+    let daemon = puppet("policy = { failover_mode = \"restart_only\", retry_count = 0 }\n");
+    daemon.wait_status("web", "ok");
+    daemon.mood("503");
+    daemon.wait_event("web", "budget_spent");
+    let cycles = || {
+        let at = daemon.service("web")["checks"][0]["at"].clone();
+        wait_for("another cycle", || {
+            (daemon.service("web")["checks"][0]["at"] != at).then_some(())
+        });
+    };
+    (0..4).for_each(|_| cycles());
+    daemon.mood("404");
+    wait_for("another cause", || {
+        let causes = daemon.events("web");
+        causes.last()?["text"].as_str()?.contains("404").then_some(())
+    });
+    let events = daemon.events("web");
+    let told = |name: &str| events.iter().filter(|event| event["event"] == name).count();
+    // Two make a failure; the third is another than those.
+    let counts = (told("failure"), told("budget_spent"));
+    assert_eq!(counts, (3, 1), "{}", daemon.log_text());
 }

@@ -1,13 +1,13 @@
 //! What reaches the daemon from outside its machines: signals, clients, the supervisor, the end.
 
 use giveover_core::failure::Cause;
-use giveover_core::monitor::{Event, Status};
+use giveover_core::monitor::{Ended, Event, Status, Waiting};
 use giveover_core::time::{Instant, Span};
 
 use super::control::ClientId;
 use super::http::{Ask, EventsAsk};
 use super::rights::Peer;
-use super::work::Then;
+use super::work::{Then, Work};
 use super::{DAEMON_END, DAEMON_JOURNAL, DAEMON_WATCHDOG, Daemon, IDLE_MS};
 use crate::clock::Look;
 use crate::journal::{HostBudget, Note};
@@ -49,6 +49,10 @@ impl Daemon {
         let mut order = self.start_order();
         order.reverse();
         self.to_stop = order.into_iter().filter(|service| self.ends_with_us(*service)).collect();
+        // Nobody restarts one while it is waited for another.
+        for service in self.to_stop.clone() {
+            self.feed(service, Event::End);
+        }
         let longest = self
             .to_stop
             .iter()
@@ -61,15 +65,17 @@ impl Daemon {
         self.stop_next();
     }
 
-    /// Whether `service` is a process of ours that ends with us.
+    /// Whether `service` is a process of ours that ends with us: it runs, or it would be started,
+    /// or something of it may be left.
     fn ends_with_us(&self, service: usize) -> bool {
+        let waits = self.watches[service].monitor.waiting_for();
+        let rests = matches!(waits, Waiting::GivenOver | Waiting::Ended(Ended::Stopped));
         matches!(self.plan.services[service].run, crate::config::plan::Run::Process(_))
-            && self.pid(service).is_some()
+            && (self.pid(service).is_some() || self.work(service) != Work::Idle || !rests)
     }
 
     fn stop_next(&mut self) {
         if let Some(service) = self.to_stop.first().copied() {
-            self.feed(service, Event::End);
             self.stop(service, Then::End);
         }
     }

@@ -73,6 +73,10 @@ impl Daemon {
             return;
         }
         let who = peer.name();
+        if self.ending && command.verb != "debug" {
+            let lines = vec!["this monitor is ending".to_owned()];
+            return self.reply(client, &Reply { exit: 1, lines });
+        }
         match command.verb.as_str() {
             "reload" => {
                 let reply = self.reload(command.dry_run, &who);

@@ -170,7 +170,11 @@ impl Daemon {
             }
             return;
         }
-        self.note_failure(service);
+        let last = self.note_failure(service, cause);
+        // Past its budget it goes on as it did: that has been said.
+        if last == Some(cause) && self.is_spent(service) {
+            return;
+        }
         let history = self.watches[service].monitor.history();
         let decided = actions.as_slice().iter().any(is_decision) || self.delayed(service).is_some();
         let sum = if decided { history.evidence().1 } else { history.failure_sum() };
@@ -221,7 +225,7 @@ impl Daemon {
         if self.watches[service].monitor.death() != cause {
             return; // nothing of ours: not begun, or given over
         }
-        self.note_failure(service);
+        self.note_failure(service, cause);
         if cause.phase == Phase::Start {
             let text = words::start_failed(&self.trouble(service, cause), "counts as a death");
             return self.say(service, message::Event::StartFailed, text);
@@ -261,7 +265,7 @@ impl Daemon {
 
     fn tell_healed(&mut self, service: usize) {
         let (restarts, count) = self.budget(service);
-        self.note_failure(service);
+        self.note_failure(service, Cause::new(Phase::Died, Cause::UNKNOWN));
         self.say(service, message::Event::Healed, words::healed("systemd", restarts, count));
     }
 
@@ -279,6 +283,8 @@ impl Daemon {
                 }
             }
             Action::Giveover { reason, .. } => self.tell_giveover(service, reason),
+            // Each further failure is past the same budget.
+            Action::BudgetSpent if self.is_told_spent(service) => {}
             Action::BudgetSpent => {
                 let refills = self.service_doc(service).refills_in_ms;
                 let at = refills.map(|ms| Instant::from_millis(self.now.as_millis() + ms));
@@ -292,6 +298,18 @@ impl Daemon {
             }
             _ => {}
         }
+    }
+
+    fn is_spent(&self, service: usize) -> bool {
+        let incident = self.watches[service].more_ref().and_then(|more| more.incident);
+        incident.is_some_and(|incident| incident.spent)
+    }
+
+    /// Whether it was said before, in this incident and since its last restart, that the budget is
+    /// spent.
+    fn is_told_spent(&mut self, service: usize) -> bool {
+        let incident = &mut self.watches[service].more().incident;
+        incident.as_mut().is_some_and(|incident| std::mem::replace(&mut incident.spent, true))
     }
 
     fn tell_restart(&mut self, service: usize, at: Option<Instant>) {
@@ -311,6 +329,7 @@ impl Daemon {
         }
         if let Some(incident) = &mut more.incident {
             incident.restarts += 1;
+            incident.spent = false;
         }
         self.watches[service].marks.push(Mark::Restart);
         self.say_of(service, message::Event::Restart, text, |doc| {
@@ -367,7 +386,7 @@ impl Daemon {
         if status == Status::Ok && !self.watches[service].monitor.is_dead() {
             if let Some(incident) = self.watches[service].more_ref().and_then(|more| more.incident)
             {
-                let Incident { number, since, failures, restarts } = incident;
+                let Incident { number, since, failures, restarts, .. } = incident;
                 let text = words::recovered(self.now.since(since), number, failures, restarts);
                 self.say(service, message::Event::Recovered, text);
                 self.watches[service].more().incident = None;
@@ -375,8 +394,9 @@ impl Daemon {
         }
     }
 
-    /// Counts a failure into the incident, and begins one if there is none.
-    fn note_failure(&mut self, service: usize) {
+    /// Counts a failure into the incident, and begins one if there is none. Returns the cause of
+    /// the one before it.
+    fn note_failure(&mut self, service: usize, cause: Cause) -> Option<Cause> {
         let next = self.events.incident + 1;
         let now = self.now;
         let incident = self.watches[service].more().incident.get_or_insert(Incident {
@@ -384,9 +404,12 @@ impl Daemon {
             since: now,
             failures: 0,
             restarts: 0,
+            spent: false,
+            last: None,
         });
         incident.failures += 1;
         self.events.incident = self.events.incident.max(incident.number);
+        incident.last.replace(cause)
     }
 
     /// The failures the last decision was made on, in words, and their sum.

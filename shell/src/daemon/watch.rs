@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use giveover_core::failure::ProbeResult;
+use giveover_core::failure::{Cause, ProbeResult};
 use giveover_core::ladder::{Checks, Ladder};
 use giveover_core::monitor::Status;
 use giveover_core::time::Instant;
@@ -113,6 +113,10 @@ pub(super) struct Incident {
     pub(super) since: Instant,
     pub(super) failures: u32,
     pub(super) restarts: u32,
+    /// It was said that the budget is spent.
+    pub(super) spent: bool,
+    /// Its last failure.
+    pub(super) last: Option<Cause>,
 }
 
 /// The marks of the last twenty cycles and decisions, three bits each, the newest lowest.

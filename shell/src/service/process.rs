@@ -136,6 +136,20 @@ impl Process {
         }
     }
 
+    /// What outlived its main process while nobody watched, and wrote over the mark in its
+    /// environment: it is in the session that was made for the service, and runs its program. A
+    /// number and an age alone would not do: the number may have been another's since.
+    fn heirs(&self, identity: &Identity) -> Vec<u32> {
+        let Some(program) = self.spec.served() else { return Vec::new() };
+        let is_one = |pid: &u32| {
+            let stat = procfs::stat(*pid).filter(|stat| !stat.is_dead());
+            stat.is_some_and(|stat| stat.session == identity.pid && stat.start >= identity.start)
+                && procfs::mark(*pid) == procfs::Mark::Overwritten
+                && procfs::program(*pid) == Some(program)
+        };
+        procfs::all().into_iter().filter(is_one).collect()
+    }
+
     /// Holds one of the processes that are left, the oldest of those nobody else of them made.
     fn next_main(&mut self, context: &mut Context<'_>) -> Next {
         let Some(tree) = &mut self.tree else { return Next::Nobody };
@@ -217,8 +231,11 @@ impl Keeper for Process {
                     Next::Lack
                 }
             },
-            Err(Errno::ESRCH) if self.spec.forks => self.next_main(context),
-            Err(Errno::ESRCH) => Next::Nobody,
+            Err(Errno::ESRCH) => {
+                let heirs = self.heirs(identity);
+                self.tree.iter_mut().for_each(|tree| heirs.iter().for_each(|pid| tree.root(*pid)));
+                if self.spec.forks { self.next_main(context) } else { Next::Nobody }
+            }
             Err(_) => Next::Lack,
         };
         match held {

@@ -107,6 +107,15 @@ impl Site {
         Self::new(Run::Process(Box::new(process)), 5000)
     }
 
+    /// Other services over the same state.
+    fn other(site: &Self, process: ProcessPlan) -> Services {
+        let mut services = Services::new(host(site.directory.path()));
+        let plan = plan(Run::Process(Box::new(process)), 5000);
+        let mut reactor = Reactor::new().expect("a reactor");
+        services.add(&mut reactor, WEB, &plan, site.bench.now()).expect("a service");
+        services
+    }
+
     pub(crate) fn event(&mut self) -> Event {
         self.bench.until(&mut self.services, |services, _| {
             services.event().map(|(service, event)| {
@@ -621,6 +630,56 @@ fn the_rest_of_a_tree_is_found_by_its_mark_though_the_main_process_is_gone() {
     assert_eq!(adopted, Adoption::Gone);
     assert_eq!(site.stop(), Event::Stopped);
     assert_eq!(Member::of(pid), None);
+    site.quiet();
+}
+
+#[test]
+fn what_outlives_its_main_process_and_hid_its_mark_is_found_by_its_session() {
+    let title = "$0 = 'x' x 4000; sleep 7115 while 1";
+    let perl = ["perl", "-e", "sleep 7116"];
+    let mut site = Site::of(process(&perl));
+    let directory = site.directory.path().display().to_string();
+    // As a monitor that was killed had it: a main process of the service's program, and a worker.
+    let script = format!(
+        "use POSIX; POSIX::setsid(); open my $f, '>', '{directory}/main'; print $f $$; close $f; \
+         unless (fork) {{ {title} }} sleep 7114"
+    );
+    let mut main = std::process::Command::new("perl").args(["-e", &script]).spawn().unwrap();
+    let overwritten = |pid: &u32| procfs::mark(*pid) == procfs::Mark::Overwritten;
+    let pid = main.id();
+    let worker = site
+        .bench
+        .until(&mut site.services, |_, _| procfs::children(pid).into_iter().find(overwritten));
+    let identity = Identity::of(pid, Instance { monitor: 0, since: 0, number: 0 }).unwrap();
+    signal(pid, Signal::KILL);
+    main.wait().unwrap();
+    let now = site.bench.now();
+    // Another service's program, or an older process of that number: not this one's.
+    let mut others = Site::other(&site, process(&["sleep", "7116"]));
+    let adopted = others.adopt(&mut site.bench.reactor, WEB, &identity, now);
+    assert_eq!(adopted, Adoption::Gone);
+    others.stop(&mut site.bench.reactor, WEB, now);
+    assert_eq!(others.event(), Some((WEB, Event::Stopped)));
+    assert!(Member::of(worker).is_some());
+    let adopted = site.services.adopt(&mut site.bench.reactor, WEB, &identity, now);
+    assert_eq!(adopted, Adoption::Gone);
+    let fresh = site.run();
+    assert_eq!(Member::of(worker), None, "it ran on beside the new one");
+    assert_ne!(fresh, pid);
+    assert_eq!(site.stop(), Event::Stopped);
+    site.quiet();
+}
+
+#[test]
+fn a_frozen_service_hears_that_it_is_to_stop() {
+    let mut site = Site::new(Run::Process(Box::new(process(&["sleep", "7117"]))), 600_000);
+    let pid = site.run();
+    signal(pid, Signal::STOP);
+    site.bench.until(&mut site.services, |_, _| {
+        procfs::stat(pid).is_some_and(|stat| stat.state == b'T').then_some(())
+    });
+    // The time-out would let it be killed after eight minutes.
+    assert_eq!(site.stop(), Event::Stopped);
     site.quiet();
 }
 

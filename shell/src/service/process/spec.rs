@@ -1,5 +1,11 @@
 //! How a process of ours is started and stopped, made ready.
 
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
 use giveover_core::time::Span;
 use rustix::process::Signal;
 
@@ -15,6 +21,8 @@ pub(super) struct Spec {
     pub(super) program: Program,
     /// The program is a copy of ours that sets itself up and becomes the service.
     pub(super) helped: bool,
+    /// Where the program is that becomes the service, or was when this was read.
+    place: PathBuf,
     pub(super) cgroup: Option<Cgroup>,
     pub(super) forks: bool,
     pub(super) stop: Stop,
@@ -46,7 +54,10 @@ impl Spec {
             || process.dir.is_some()
             || cgroup.is_some();
         // Not even a copy of ours may take nothing for a program.
-        let plain = Program::new(&argv, &marked)?;
+        let mut plain = Program::new(&argv, &marked)?;
+        // What is nowhere cannot have been running either.
+        let _ = plain.locate();
+        let place = OsStr::from_bytes(plain.place().to_bytes()).into();
         let program = if helped {
             let words = exec::words(&host.helper, process, cgroup.as_ref(), &argv);
             Program::new(&words, &marked)?
@@ -66,11 +77,18 @@ impl Spec {
             name: (*plan.name).into(),
             program,
             helped,
+            place,
             cgroup,
             forks: process.forks,
             stop,
             start_timeout: limits.start_timeout,
             stop_timeout: limits.stop_timeout,
         })
+    }
+
+    /// Device and inode of the program that becomes the service.
+    pub(super) fn served(&self) -> Option<(u64, u64)> {
+        let metadata = fs::metadata(&self.place).ok()?;
+        Some((metadata.dev(), metadata.ino()))
     }
 }

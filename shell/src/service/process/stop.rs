@@ -79,7 +79,8 @@ const FIRST_WAIT: u64 = 10;
 const LAST_WAIT: u64 = 500;
 
 impl Process {
-    /// Asks what runs to stop; `held` is its main process, if it has one.
+    /// Asks what runs to stop; `held` is its main process, if it has one. What was frozen by a
+    /// signal is thawed: it would hear nothing else until it is killed.
     pub(super) fn begin_stop(
         &mut self,
         context: &mut Context<'_>,
@@ -101,6 +102,7 @@ impl Process {
             (Some(main), Stop::Signal(signal)) => {
                 // A refusal shows when it does not go.
                 let _ = main.signal(*signal);
+                let _ = main.signal(Signal::CONT);
             }
             (Some(_), Stop::Command(program)) => {
                 let until = stopping.kill_at;
@@ -136,6 +138,7 @@ impl Process {
             // It did not do its work, so the usual signal has what is left of the time.
             if let Some(main) = &stopping.held {
                 let _ = main.signal(Signal::TERM);
+                let _ = main.signal(Signal::CONT);
             }
         }
         self.pursue(context, stopping);
@@ -191,6 +194,7 @@ impl Process {
                 Stop::Command(_) => Signal::TERM,
             };
             tree.signal(&context.reactor.children, signal);
+            tree.signal(&context.reactor.children, Signal::CONT);
             stopping.asked = true;
         }
         let reactor = &mut *context.reactor;
