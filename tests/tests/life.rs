@@ -150,7 +150,7 @@ fn what_does_not_run_has_no_monitor_to_end_or_begin() {
     assert!(text.contains("Its monitor was told to end."), "{text}");
 }
 
-/// Who renames a service would otherwise have it twice without being told.
+/// Who takes a service out of the file must know that it runs on.
 #[test]
 fn a_reload_says_what_it_leaves_running() {
     let daemon = puppet("");
@@ -168,6 +168,31 @@ fn a_reload_says_what_it_leaves_running() {
 }
 
 /// Or the two sides would give it to each other for ever.
+#[test]
+fn a_renamed_service_goes_on() {
+    let run = "start = [\"/bin/sh\", \"-c\", \"echo >> $DIR/starts; exec sleep 1000\"]\n";
+    let other = "[service.other]\nstart = [\"/bin/sleep\", \"1000\"]\n";
+    let daemon = Daemon::start(&format!("[service.web]\n{run}{other}"));
+    wait_for("its start", || (starts(&daemon) == 1).then_some(()));
+    let pid = daemon.service("web")["pid"].clone();
+    daemon.write_config(&format!("{other}[service.page]\n{run}"));
+    let text = text_of(&daemon.cli(&["reload", "--dry-run"]));
+    assert!(text.contains(&format!("page: goes on with pid {pid} of web")), "{text}");
+    daemon.ok(&["reload"]);
+    let page = daemon.wait_service("page", "to be watched", |page| page["pid"].is_u64());
+    assert_eq!((&page["pid"], starts(&daemon)), (&pid, 1));
+    // It is that service's in every way: what is not the same is another.
+    signal_to(pid.as_u64().expect("a number") as u32, Signal::KILL);
+    daemon.wait_event("page", "restarted");
+    wait_for("its start", || (starts(&daemon) == 2).then_some(()));
+    let pid = daemon.service("page")["pid"].clone();
+    daemon.write_config(&format!("{other}[service.site]\n{}", run.replace("1000", "1001")));
+    let text = daemon.ok(&["reload"]);
+    assert!(text.contains(&format!("page: pid {pid} is left running")), "{text}");
+    wait_for("another start", || (starts(&daemon) == 3).then_some(()));
+    signal_to(pid.as_u64().expect("a number") as u32, Signal::KILL);
+}
+
 #[test]
 fn a_reload_keeps_who_gave_it_over() {
     let daemon = puppet(

@@ -40,7 +40,7 @@ impl Daemon {
             self.carry_out(service, *action);
         }
         self.arm(service);
-        if shown.0 != before.status {
+        if shown.0 != before.status && !self.ending {
             self.settle_needs(service);
         }
     }

@@ -9,6 +9,7 @@ use super::start::{add_trusted, observe, shared};
 use super::work::Work;
 use super::{Daemon, watch::Watch};
 use crate::check::instance;
+use crate::config::dollar::{Values, expand_all};
 use crate::config::plan::{Plan, Run, ServicePlan};
 use crate::config::{self, Loaded};
 use crate::machine;
@@ -27,6 +28,10 @@ impl Daemon {
         }
         let changes = config::diff::diff(&self.shown_plan(), &plan);
         let mut lines: Vec<String> = changes.sentences();
+        lines.extend(self.renamed(&plan).into_iter().filter_map(|(old, new)| {
+            let (pid, name) = (self.pid(old)?, &self.plan.services[old].name);
+            Some(format!("{}: goes on with pid {pid} of {name}", plan.services[new].name))
+        }));
         lines.extend(self.left_running(&plan));
         if dry_run {
             let exit = u8::from(!lines.is_empty());
@@ -70,15 +75,45 @@ impl Daemon {
         Reply { exit: 3, lines: report.to_string().lines().map(str::to_owned).collect() }
     }
 
+    /// Processes of ours, by place, that `plan` does not have any more.
+    fn taken_out(&self, plan: &Plan) -> Vec<usize> {
+        let is_gone = |service: &usize| {
+            let old = &self.plan.services[*service];
+            matches!(old.run, Run::Process(_))
+                && !plan.services.iter().any(|kept| kept.name == old.name)
+        };
+        (0..self.shown()).filter(is_gone).collect()
+    }
+
+    /// Services that go on under another name, old place and new: the same is started in the same
+    /// way. A second one beside it would find its port in use.
+    fn renamed(&self, plan: &Plan) -> Vec<(usize, usize)> {
+        let gone = self.taken_out(plan);
+        let is_fresh = |new: &usize| {
+            let name = &plan.services[*new].name;
+            !self.plan.services.iter().any(|old| old.name == *name)
+        };
+        let fresh: Vec<usize> = (0..plan.services.len()).filter(is_fresh).collect();
+        let alike = |old: usize, new: usize| alike(&self.plan.services[old], &plan.services[new]);
+        let only = |places: &[usize], fits: &dyn Fn(usize) -> bool| {
+            let mut fitting = places.iter().copied().filter(|place| fits(*place));
+            fitting.next().filter(|_| fitting.next().is_none())
+        };
+        let pair = |old: &usize| {
+            let new = only(&fresh, &|new| alike(*old, new))?;
+            only(&gone, &|other| alike(other, new)).map(|old| (old, new))
+        };
+        gone.iter().filter_map(pair).collect()
+    }
+
     /// What `plan` no longer has and that runs: it is not ours to stop any more, and who takes a
-    /// service out of the file, or renames it, must know.
+    /// service out of the file must know.
     fn left_running(&self, plan: &Plan) -> Vec<String> {
-        let gone = (0..self.shown()).filter(|service| {
-            let name = &self.plan.services[*service].name;
-            !plan.services.iter().any(|kept| kept.name == *name)
-        });
-        let ours = |service: &usize| matches!(self.plan.services[*service].run, Run::Process(_));
-        gone.filter(ours)
+        let renamed = self.renamed(plan);
+        let left = |service: &usize| !renamed.iter().any(|(old, _)| old == service);
+        self.taken_out(plan)
+            .into_iter()
+            .filter(left)
             .filter_map(|service| {
                 let pid = self.pid(service)?;
                 let name = &self.plan.services[service].name;
@@ -129,6 +164,7 @@ impl Daemon {
     /// Puts `plan` in the place of the old one. Monitors go along by name.
     fn exchange(&mut self, plan: Plan) {
         let now = self.now;
+        let renamed = self.renamed(&plan);
         let mut plan = shared(plan);
         self.prober.void_all(&mut self.reactor, now);
         self.commands.void(&mut self.reactor, now);
@@ -156,7 +192,9 @@ impl Daemon {
         self.shown = plan.services.len();
         self.has_needs = plan.services.iter().any(|service| !service.needs.is_empty());
         add_trusted(&mut plan);
-        self.rearrange_processes(&places);
+        let mut processes = places.clone();
+        renamed.into_iter().for_each(|(old, new)| processes[new] = Some(old));
+        self.rearrange_processes(&processes);
         let moved = |old| places.iter().position(|place| *place == Some(old));
         let arbiters = std::mem::take(&mut self.arbiters).into_iter();
         self.arbiters = arbiters.filter_map(|(old, it)| Some((moved(old)?, it))).collect();
@@ -220,4 +258,16 @@ impl Daemon {
         self.feed(service, event);
         self.watches[service].monitor.hold_policy(policy);
     }
+}
+
+/// Whether two services are the same process but for the name.
+fn alike(old: &ServicePlan, new: &ServicePlan) -> bool {
+    let argv = |service: &ServicePlan| match &service.run {
+        Run::Process(process) => {
+            let values = Values { service: Some(&service.name), ..Values::default() };
+            expand_all(&process.start, &values).ok()
+        }
+        Run::Watched | Run::Unit(_) => None,
+    };
+    old.run == new.run && argv(old).is_some() && argv(old) == argv(new)
 }
