@@ -136,7 +136,8 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     let ground = Ground {
         policies: &policies,
         limits: &limits,
-        command: giveover.command.is_some(),
+        // A bad one is told by itself.
+        command: root.find(&["giveover", "command"]).is_some(),
         board: root.get("board").is_some(),
     };
     let services = entries(&root, "service", &mut out);
