@@ -178,7 +178,7 @@ fn a_renamed_service_goes_on() {
     daemon.write_config(&format!("{other}[service.page]\n{run}"));
     let text = text_of(&daemon.cli(&["reload", "--dry-run"]));
     assert!(text.contains(&format!("page: goes on with pid {pid} of web")), "{text}");
-    daemon.ok(&["reload"]);
+    assert!(daemon.ok(&["reload"]).contains("page: goes on"));
     let page = daemon.wait_service("page", "to be watched", |page| page["pid"].is_u64());
     assert_eq!((&page["pid"], starts(&daemon)), (&pid, 1));
     // It is that service's in every way: what is not the same is another.

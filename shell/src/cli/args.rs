@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     act, agent, board, check, completions, debug, events, explain, giveover, help, history, hold,
-    monitor, notify, pool, preset, probe, reload, replay, run, simulate, status, tune, wait,
+    man, monitor, notify, pool, preset, probe, reload, replay, run, simulate, status, tune, wait,
 };
 
 /// `giveover`
@@ -100,6 +100,11 @@ pub(super) enum Verb {
     Help(help::Help),
     #[command(hide = true)]
     Completions(completions::Completions),
+    #[command(hide = true)]
+    Man(man::Man),
+    /// Print a JSON Schema of the configuration, for editors that know TOML
+    #[command(hide = true)]
+    Schema,
     #[command(hide = true, name = "internal")]
     Internal(Internal),
     #[command(external_subcommand)]

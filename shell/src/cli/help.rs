@@ -40,16 +40,16 @@ over when the budget is spent. It remembers why, and can be asked.
   board status|test|pair|…     the board that resets this host
   pool list|drain|enable|…     members behind a balancer
 
-  help VERB|KIND|EVENT|WARNING what it means; `help exit` for exit statuses
+  help VERB|KIND|KEY|EVENT|…   what it means; `help exit` for exit statuses
 
 Every verb takes --json, --socket PATH (GIVEOVER_SOCKET), --color auto|always|never (NO_COLOR).
 Durations are 250ms, 30s, 1h30m, 7d; times on screens are UTC.
 ";
 
-/// Explain a verb, a kind of check, an event, a warning or the exit statuses
+/// Explain a verb, a kind of check, a key, an event, a warning or the exit statuses
 #[derive(Debug, Args)]
 pub(super) struct Help {
-    /// A verb, a kind of check, an event's or warning's name, or `exit`
+    /// A verb, a kind of check, a key, an event's or warning's name, or `exit`
     #[arg(value_name = "NAME")]
     words: Vec<String>,
 }
@@ -70,17 +70,20 @@ pub(super) fn run(verb: &Help, session: &mut Session<'_>) -> Result<Exit, Stop> 
 }
 
 fn about(word: &str) -> Result<String, Stop> {
-    if word == "exit" {
-        return Ok(String::from(exit::TABLE));
-    }
-    if other::LATER.contains(&word) {
-        return Err(Stop::usage(format!("{word}: not in this version")));
-    }
+    let statuses = (word == "exit").then(|| String::from(exit::TABLE));
     // Some words are a verb and an event: `restart`, `giveover`.
     let verb = of_verb(&[String::from(word)]);
-    let texts = [verb, schema::kind_text(word), of_event(word), warning::explain(word)];
+    let key = schema::key_text(word);
+    let texts =
+        [statuses, verb, schema::kind_text(word), key, of_event(word), warning::explain(word)];
     let texts: Vec<String> = texts.into_iter().flatten().collect();
-    if texts.is_empty() { Err(unknown(word)) } else { Ok(texts.join("\n")) }
+    if !texts.is_empty() {
+        Ok(texts.join("\n"))
+    } else if other::LATER.contains(&word) {
+        Err(Stop::usage(format!("{word}: not in this version")))
+    } else {
+        Err(unknown(word))
+    }
 }
 
 fn of_verb(words: &[String]) -> Option<String> {
@@ -107,6 +110,7 @@ fn unknown(word: &str) -> Stop {
     let names: Vec<String> = verbs
         .chain(events)
         .chain(warning::names().chain(schema::KINDS).map(String::from))
+        .chain(schema::tables().flat_map(|table| table.keys).map(|key| String::from(key.name)))
         .collect();
     let near = place::nearest(word, names.iter().map(String::as_str));
     let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
@@ -141,6 +145,22 @@ mod tests {
     }
 
     #[test]
+    fn every_key_is_explained_where_it_may_stand() {
+        for key in schema::tables().flat_map(|table| table.keys) {
+            let text = about(key.name).expect("explained");
+            assert!(text.contains(&format!("key {}, in ", key.name)), "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        }
+        let text = about("retry_count").expect("explained");
+        for place in ["[policy.NAME]", "board.policy"] {
+            assert!(
+                text.contains(&format!("key retry_count, in {place}\n  retry_count = ")),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn every_kind_of_check_is_explained_within_the_screen() {
         for kind in schema::KINDS {
             let text = about(kind).expect("explained");
@@ -165,7 +185,7 @@ mod tests {
     fn what_nothing_is_called_is_said_with_the_nearest_name() {
         let said = |word| about(word).expect_err("no such name").to_string();
         assert_eq!(said("restrat"), "nothing is called `restrat`; did you mean `restart`?");
-        assert_eq!(said("node"), "node: not in this version");
+        assert_eq!(said("witness"), "witness: not in this version");
         assert_eq!(said("zzzzzz"), "nothing is called `zzzzzz`");
     }
 }

@@ -23,6 +23,7 @@ mod help;
 mod history;
 mod hold;
 mod json;
+mod man;
 mod monitor;
 mod notify;
 mod other;
@@ -34,6 +35,7 @@ mod probe;
 mod reload;
 mod replay;
 mod run;
+mod schema;
 mod session;
 mod simulate;
 mod status;
@@ -156,6 +158,8 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
         Verb::Debug(verb) => debug::run(&verb, session),
         Verb::Help(verb) => help::run(&verb, session),
         Verb::Completions(verb) => completions::run(&verb, session),
+        Verb::Man(verb) => man::run(&verb, session),
+        Verb::Schema => schema::run(session),
         Verb::Internal(verb) => engine::internal(&verb.arguments),
         Verb::Other(words) => other::run(&words),
     }

@@ -411,6 +411,31 @@ fn later_verbs_are_named_and_mistakes_have_a_nearest() {
 }
 
 #[test]
+fn manual_pages_are_made_from_the_same_words() {
+    let page = |words: &str| run(&format!("man {words}")).out;
+    for (words, title, said) in [
+        ("", ".TH giveover 1", "forget failures and restarts"),
+        ("run", ".TH giveover\\-run 1", "Watch the services of a configuration"),
+        ("board status", ".TH giveover\\-board\\-status 1", "Say how it stands"),
+        ("giveover.toml", ".TH giveover.toml 5", "retry_interval"),
+        ("giveover-board", ".TH giveover\\-board 7", "pulses reset"),
+    ] {
+        let text = page(words);
+        let plain = text.replace("\\-", "-");
+        let title = title.replace("\\-", "-");
+        assert!(plain.contains(&title) && plain.contains(said), "{words}: {text}");
+    }
+    assert_eq!(run("man rnu").exit, 2);
+}
+
+#[test]
+fn the_schema_is_json() {
+    let doc: serde_json::Value = serde_json::from_str(&run("schema").out).expect("JSON");
+    let policy = &doc["properties"]["policy"]["additionalProperties"]["properties"];
+    assert!(policy["retry_count"]["description"].is_string(), "{doc}");
+}
+
+#[test]
 fn completions_know_verbs_and_ask_for_services() {
     for shell in ["bash", "zsh", "fish"] {
         let script = run(&format!("completions {shell}")).out;

@@ -4,6 +4,10 @@
 //! them, so that the two cannot differ. A table is always flat: no key changes which others may
 //! stand beside it, except that each kind of check has its own.
 
+mod json;
+
+pub use json::json;
+
 use super::{agent, database, pool, remote, state, talk, tls, words};
 
 /// One key of a table.
@@ -608,13 +612,17 @@ const ELSEWHERE: [(&str, &[&str]); 12] = [
     ("status", &["expect"]),
 ];
 
-/// Everything a file may hold, for `giveover schema`.
-#[must_use]
-pub fn text() -> String {
+/// Every table that has keys, those of all kinds of check among them.
+pub fn tables() -> impl Iterator<Item = &'static TableOf> {
     let others = talk::TABLES.iter().chain(&tls::TABLES).chain(&database::TABLES);
     let tables = TABLES.iter().chain(others).chain(&pool::TABLES);
-    let texts: Vec<String> =
-        tables.filter(|table| !table.keys.is_empty()).map(TableOf::text).collect();
+    tables.filter(|table| !table.keys.is_empty())
+}
+
+/// Everything a file may hold, in lines.
+#[cfg(test)]
+pub(super) fn text() -> String {
+    let texts: Vec<String> = tables().map(TableOf::text).collect();
     texts.join("\n") + "\n"
 }
 
@@ -637,18 +645,38 @@ pub fn kind_text(word: &str) -> Option<String> {
     Some([Some(found), more, rows].into_iter().flatten().collect::<Vec<_>>().join("\n"))
 }
 
+/// What `giveover help KEY` says: what the key called `word` means in each table that has it.
+#[must_use]
+pub fn key_text(word: &str) -> Option<String> {
+    let mut text = String::new();
+    for table in tables() {
+        for key in table.keys.iter().filter(|key| key.name == word) {
+            let name = if table.name.is_empty() { "top level" } else { table.name };
+            text += &format!("key {word}, in {name}\n{}", key.text());
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+impl Key {
+    /// What it takes and means, in lines.
+    fn text(&self) -> String {
+        let default = match self.default {
+            "" => String::new(),
+            default => format!(" ({default})"),
+        };
+        let about = format!("      {}{default}", self.about);
+        format!("  {} = {}\n{}", self.name, self.takes, words::wrapped(&about, "      "))
+    }
+}
+
 impl TableOf {
     /// The table with its keys, in lines.
     fn text(&self) -> String {
         let name = if self.name.is_empty() { "top level" } else { self.name };
         let mut text = words::wrapped(&format!("{name}: {}", self.about), "  ");
         for key in self.keys {
-            text += &format!("  {} = {}\n", key.name, key.takes);
-            let default = match key.default {
-                "" => String::new(),
-                default => format!(" ({default})"),
-            };
-            text += &words::wrapped(&format!("      {}{default}", key.about), "      ");
+            text += &key.text();
         }
         text
     }

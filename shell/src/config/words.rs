@@ -54,9 +54,9 @@ pub fn wrapped(line: &str, indent: &str) -> String {
     const WIDEST: usize = 100;
     let mut text = String::new();
     let mut column = 0;
-    for word in line.split(' ') {
+    for (place, word) in line.split(' ').enumerate() {
         let width = word.chars().count();
-        let first = text.is_empty();
+        let first = place == 0;
         if !first && column + 1 + width > WIDEST {
             text.push('\n');
             text.push_str(indent);

@@ -136,3 +136,52 @@ fn the_schema_names_every_key_and_nothing_else_is_known() {
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }
+
+/// Every key of every example is known to it, at its place.
+#[test]
+fn the_json_schema_knows_what_the_examples_hold() {
+    let schema = schema::json();
+    let examples =
+        std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples")).expect("examples");
+    let mut seen = 0;
+    for path in examples.flatten().map(|entry| entry.path()) {
+        if path.extension().is_none_or(|ending| ending != "toml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a text");
+        let file: toml::Table = text.parse().expect("TOML");
+        let unknown = unknown_keys(&schema, &toml::Value::Table(file), "");
+        assert_eq!(unknown, [""; 0], "{}", path.display());
+        seen += 1;
+    }
+    assert!(seen >= 5, "{seen} examples");
+    let wrong: toml::Table = "[service.a]\nchek.x = \"tcp://h:1\"\n".parse().expect("TOML");
+    assert_eq!(unknown_keys(&schema, &toml::Value::Table(wrong), ""), [".service.a.chek"]);
+}
+
+fn unknown_keys(schema: &serde_json::Value, value: &toml::Value, place: &str) -> Vec<String> {
+    match value {
+        toml::Value::Table(table) => {
+            let all = schema["anyOf"].as_array();
+            let schema = all
+                .and_then(|all| all.iter().find(|one| one["type"] == "object"))
+                .unwrap_or(schema);
+            let inner = |(key, value): (&String, &toml::Value)| {
+                let place = format!("{place}.{key}");
+                let known = schema["properties"]
+                    .get(key)
+                    .or_else(|| schema.get("additionalProperties").filter(|more| more.is_object()));
+                match known {
+                    Some(known) => unknown_keys(known, value, &place),
+                    None if schema.get("properties").is_none() => Vec::new(),
+                    None => vec![place],
+                }
+            };
+            table.iter().flat_map(inner).collect()
+        }
+        toml::Value::Array(rows) if schema.get("items").is_some() => {
+            rows.iter().flat_map(|row| unknown_keys(&schema["items"], row, place)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
