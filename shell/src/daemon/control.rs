@@ -12,6 +12,7 @@ use giveover_core::time::{Instant, Span};
 use mio::Interest;
 use mio::net::{UnixListener, UnixStream};
 
+use super::events::is_of;
 use super::http::{self, Ask, EventsAsk, Parsed};
 use super::rights::Peer;
 use crate::reactor::{Reactor, Ready, Room, Timer, Token};
@@ -167,7 +168,8 @@ impl Control {
             let Some(client) = self.clients[place].as_mut() else { continue };
             let wants = match &client.state {
                 State::Following(ask) => {
-                    ask.services.is_empty() || ask.services.contains(&event.service)
+                    let mut names = ask.services.iter();
+                    ask.services.is_empty() || names.any(|name| is_of(&event.service, name))
                 }
                 _ => false,
             };

@@ -28,6 +28,7 @@ impl Daemon {
         let changes = config::diff::diff(&self.shown_plan(), &plan);
         let mut lines: Vec<String> = changes.sentences();
         lines.extend(self.left_running(&plan));
+        lines.extend(self.left_as_told(&plan));
         if dry_run {
             let exit = u8::from(!lines.is_empty());
             let lines = if lines.is_empty() { vec!["nothing would change".into()] } else { lines };
@@ -160,6 +161,7 @@ impl Daemon {
         let moved = |old| places.iter().position(|place| *place == Some(old));
         let arbiters = std::mem::take(&mut self.arbiters).into_iter();
         self.arbiters = arbiters.filter_map(|(old, it)| Some((moved(old)?, it))).collect();
+        self.end_pool_errands();
         let before = std::mem::replace(&mut self.plan, plan);
         self.reload_hooks(&before.notify);
         self.begin_web();

@@ -18,6 +18,8 @@ const MOST: usize = 512;
 const PATIENCE: Span = Span::from_secs(3);
 /// `POOL/MEMBER`, two names of 64.
 const LONGEST: usize = 256;
+/// Without descriptors, who waits is tried again after this.
+const ACCEPT_AGAIN: Span = Span::from_millis(200);
 
 /// The listening sockets, and the checks under way.
 pub struct Agents {
@@ -108,8 +110,12 @@ impl Agents {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                // No descriptors: HAProxy asks again, and each time it does this is an edge.
-                Err(_) => return,
+                // No descriptors: who waits there makes no other edge.
+                Err(_) => {
+                    let token = token(Part::AgentListener, place as u32, 0);
+                    reactor.timers.arm(token, now.after(ACCEPT_AGAIN));
+                    return;
+                }
             }
         }
     }

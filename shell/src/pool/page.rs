@@ -11,7 +11,7 @@ use mio::net::{TcpListener, TcpStream};
 use rustix::net::sockopt::set_socket_linger;
 
 use super::guests::Guests;
-use super::request::{Client, Serving, Step};
+use super::request::{Client, Served, Serving, Step};
 use super::token::{Part, token};
 use crate::reactor::{Reactor, Ready, Token};
 
@@ -25,6 +25,8 @@ const DRAIN: Span = Span::from_secs(60);
 const MOST_DRAINED: u64 = 1 << 30;
 /// So much is read of one client before others have their turn.
 const A_TURN: usize = 1 << 20;
+/// Without descriptors, who waits is tried again after this.
+const ACCEPT_AGAIN: Span = Span::from_millis(200);
 /// Those who had their turn go on after this.
 const GO_ON: Span = Span::from_millis(1);
 
@@ -119,6 +121,11 @@ impl Pages {
         loop {
             let Some(listener) = self.listeners.get(place) else { return };
             match listener.socket.accept() {
+                // Whoever waits for us to speak first must not wait for that.
+                Ok((stream, _)) if listener.serving.served == Served::Reset => {
+                    let _ = set_socket_linger(stream.as_fd(), Some(Duration::ZERO));
+                    self.answered += 1;
+                }
                 Ok((stream, _)) => {
                     let until = now.after(PATIENCE);
                     let guest = Guest {
@@ -137,7 +144,12 @@ impl Pages {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(_) => return, // no descriptors: whoever comes next makes another edge
+                // No descriptors: who waits there makes no other edge.
+                Err(_) => {
+                    let token = token(Part::PageListener, place as u32, 0);
+                    reactor.timers.arm(token, now.after(ACCEPT_AGAIN));
+                    return;
+                }
             }
         }
     }
@@ -183,6 +195,18 @@ impl Pages {
         let mut end = End::None;
         let mut read = 0;
         while end == End::None && read < A_TURN {
+            if guest.state.client.waits() {
+                match guest.state.push_out(&mut guest.stream) {
+                    Sent::Failed => end = End::Reset,
+                    Sent::Some => break, // it reads first
+                    Sent::All => {
+                        let (more, answers) = guest.state.take(&[], now);
+                        self.answered += answers;
+                        end = more;
+                    }
+                }
+                continue;
+            }
             match guest.stream.read(&mut self.buffer) {
                 Ok(0) => end = End::Orderly,
                 Ok(count) => {
@@ -243,6 +267,7 @@ impl Guest {
             self.drained += bytes.len() as u64;
             return (if self.drained > MOST_DRAINED { End::Orderly } else { End::None }, 0);
         }
+        self.unsent.drain(..std::mem::take(&mut self.sent));
         let before = self.unsent.len();
         let step = self.client.take(bytes, &self.serving, &mut self.unsent);
         let answers = u64::from(self.unsent.len() > before);
