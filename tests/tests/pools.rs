@@ -212,7 +212,7 @@ fn agents_that_a_check_hears_move_members() {
     let port = free_port();
     let daemon = Daemon::start(&format!(
         "[pool.web]\n{QUICK}{TELL}busy = \"90%\"\nmin_members = 0\n\
-         check.beat = {{ url = \"agent://127.0.0.1:{port}/$MEMBER\", full = 2 }}\n{}",
+         check.beat = {{ url = \"agent://127.0.0.1:{port}/$MEMBER\", full = 2, units = [\"db\"] }}\n{}",
         members.table()
     ));
     daemon.wait_member("web", "b", "in");
@@ -257,6 +257,13 @@ fn agents_that_a_check_hears_move_members() {
     let status = daemon.ok(&["status", "web/b"]);
     assert!(status.starts_with("web\tb\t") && status.lines().count() == 1, "{status}");
     assert_eq!(daemon.cli(&["status", "web/x"]).status.code(), Some(5));
+    assert_eq!(daemon.cli(&["events", "web/x"]).status.code(), Some(5));
+    // In a terminal `status web` is the pool's screen; here `--watch` prints what happens.
+    daemon.signal(rustix::process::Signal::USR1);
+    wait_for("the full status", || {
+        let log = daemon.log_text();
+        (log.contains("web/a: in") && log.contains("web/b: in")).then_some(())
+    });
 }
 
 /// Where nobody can be heard, silence is ours, and that is said.

@@ -41,7 +41,14 @@ fn wait_trouble(daemon: &Daemon, wanted: &str) {
         let status = daemon.status()?;
         let trouble = status["pools"][0]["trouble"].as_array().cloned()?;
         let has = |text: &serde_json::Value| text.as_str().is_some_and(|it| it.contains(wanted));
-        (trouble.iter().any(has) || wanted.is_empty() && trouble.is_empty()).then_some(())
+        trouble.iter().any(has).then_some(())
+    });
+}
+
+fn wait_no_trouble(daemon: &Daemon) {
+    wait_for("no trouble", || {
+        let status = daemon.status()?;
+        status["pools"][0]["trouble"].as_array()?.is_empty().then_some(())
     });
 }
 
@@ -121,7 +128,7 @@ fn a_haproxy_that_is_late_partial_garbled_silent_or_gone_is_said_and_asked_again
         "[pool.web]\n{QUICK}haproxy = {{ socket = \"{}\" }}\n{table}",
         strange.path.display()
     ));
-    wait_trouble(&daemon, "");
+    wait_no_trouble(&daemon);
     for (mood, why) in [
         (Strange::PARTIAL, "haproxy: it hung up before its answer was whole"),
         (Strange::GARBAGE, "haproxy: "),
@@ -132,13 +139,13 @@ fn a_haproxy_that_is_late_partial_garbled_silent_or_gone_is_said_and_asked_again
         strange.mood.store(mood, Ordering::Relaxed);
         wait_trouble(&daemon, why);
         strange.mood.store(Strange::WELL, Ordering::Relaxed);
-        wait_trouble(&daemon, "");
+        wait_no_trouble(&daemon);
     }
     // The path vanishes, and is somebody's again.
     fs::remove_file(&strange.path).expect("there");
     wait_trouble(&daemon, "haproxy: No such file or directory");
     strange.listen();
-    wait_trouble(&daemon, "");
+    wait_no_trouble(&daemon);
     for member in ["a", "b"] {
         assert_eq!(daemon.member("web", member)["state"], "in");
     }
@@ -151,15 +158,13 @@ fn what_haproxy_refuses_is_said_once() {
     let dir = tempfile::tempdir().expect("a place");
     let strange = Strange::start(dir.path());
     strange.mood.store(Strange::REFUSES, Ordering::Relaxed);
-    let asked = fs::File::create(dir.path().join("x")).expect("a file");
-    drop(asked);
     let daemon = Daemon::start(&format!(
         "[pool.web]\n{QUICK}{TELL}haproxy = {{ socket = \"{}\" }}\n{table}",
         strange.path.display()
     ));
     wait_trouble(&daemon, "haproxy: Permission denied");
     strange.mood.store(Strange::WELL, Ordering::Relaxed);
-    wait_trouble(&daemon, "");
+    wait_no_trouble(&daemon);
     strange.mood.store(Strange::REFUSES, Ordering::Relaxed);
     wait_trouble(&daemon, "haproxy: Permission denied");
     let log = daemon.log_text();
@@ -173,15 +178,16 @@ fn a_driver_that_fails_keeps_no_other_from_being_told() {
     let (listeners, table) = members();
     let fails = "command = [\"/bin/sh\", \"-c\", \"echo \\\"$$0\\\" >> $DIR/told; test \\\"$$1\\\" != a\", \"$SERVICE $MEMBER $TO $REASON\", \"$MEMBER\"]\n";
     let daemon = Daemon::start(&format!(
-        "[pool.web]\n{QUICK}{fails}haproxy = {{ socket = \"/nowhere/admin.sock\" }}\n{table}"
+        "[pool.web]\n{QUICK}{fails}min_members = 0\nhaproxy = {{ socket = \"/nowhere/admin.sock\" }}\n{table}"
     ));
     wait_trouble(&daemon, "haproxy: No such file or directory");
     wait_told(&daemon, "web a in");
     wait_told(&daemon, "web b in");
     drop(listeners);
     daemon.wait_member("web", "a", "out");
-    // `b` is kept by the floor, `a` cannot be told; it is tried again and again.
+    // `a` cannot be told; it is tried again and again, and keeps nobody else waiting.
     wait_told(&daemon, "web a out port refused");
+    wait_told(&daemon, "web b out port refused");
 }
 
 /// A socket that is somebody else's is tried again, and said meanwhile.
@@ -200,7 +206,7 @@ fn a_port_that_is_taken_is_listened_on_once_it_is_free() {
     assert!(get(page, "/", PATIENCE).expect("an answer").text().contains("No server is left"));
     drop(other);
     fs::write(daemon.dir.path().join("sorry.html"), "sorry").expect("a page");
-    wait_trouble(&daemon, "");
+    wait_no_trouble(&daemon);
     assert_eq!(asked(port, "web/a\n"), "up ready 100%\n");
     assert_eq!(get(page, "/", PATIENCE).expect("an answer").text(), "sorry");
 }

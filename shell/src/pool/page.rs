@@ -13,7 +13,7 @@ use rustix::net::sockopt::set_socket_linger;
 use super::guests::Guests;
 use super::request::{Client, Served, Serving, Step};
 use super::token::{Part, token};
-use crate::reactor::{Reactor, Ready, Token};
+use crate::reactor::{Door, Knock, Reactor, Ready, Token};
 
 /// More clients than this at once are turned away.
 const MOST: usize = 1024;
@@ -25,8 +25,6 @@ const DRAIN: Span = Span::from_secs(60);
 const MOST_DRAINED: u64 = 1 << 30;
 /// So much is read of one client before others have their turn.
 const A_TURN: usize = 1 << 20;
-/// Without descriptors, who waits is tried again after this.
-const ACCEPT_AGAIN: Span = Span::from_millis(200);
 /// Those who had their turn go on after this.
 const GO_ON: Span = Span::from_millis(1);
 
@@ -43,6 +41,7 @@ struct Listener {
     address: SocketAddr,
     serving: Serving,
     socket: TcpListener,
+    door: Door,
 }
 
 struct Guest {
@@ -82,18 +81,29 @@ impl Pages {
         for (address, serving) in wanted {
             let place = old.iter().position(|known| known.address == address);
             let made = match place {
-                Some(place) => Ok(old.swap_remove(place).socket),
+                Some(place) => {
+                    let mut known = old.swap_remove(place);
+                    known.door.close(reactor);
+                    Ok(known.socket)
+                }
                 None => TcpListener::bind(address),
             };
             match made {
-                Ok(socket) => self.listeners.push(Listener { address, serving, socket }),
+                Ok(socket) => {
+                    let door = Door::new(token(Part::PageListener, 0, 0));
+                    self.listeners.push(Listener { address, serving, socket, door });
+                }
                 Err(error) => failed.push((address, error)),
             }
         }
-        old.into_iter().for_each(|mut gone| reactor.remove(&mut gone.socket));
+        for mut gone in old {
+            gone.door.close(reactor);
+            reactor.remove(&mut gone.socket);
+        }
         // Places may have moved.
         for (place, it) in self.listeners.iter_mut().enumerate() {
             let token = token(Part::PageListener, place as u32, 0);
+            it.door = Door::new(token);
             let added = reactor
                 .change(&mut it.socket, token, Interest::READABLE)
                 .or_else(|_| reactor.add(&mut it.socket, token, Interest::READABLE));
@@ -119,14 +129,14 @@ impl Pages {
     /// A listener is ready: takes all who come.
     pub fn accept(&mut self, reactor: &mut Reactor, place: usize, now: Instant) {
         loop {
-            let Some(listener) = self.listeners.get(place) else { return };
-            match listener.socket.accept() {
+            let Some(listener) = self.listeners.get_mut(place) else { return };
+            match listener.door.knock(reactor, listener.socket.accept(), now) {
                 // Whoever waits for us to speak first must not wait for that.
-                Ok((stream, _)) if listener.serving.served == Served::Reset => {
+                Knock::Enter((stream, _)) if listener.serving.served == Served::Reset => {
                     let _ = set_socket_linger(stream.as_fd(), Some(Duration::ZERO));
                     self.answered += 1;
                 }
-                Ok((stream, _)) => {
+                Knock::Enter((stream, _)) => {
                     let until = now.after(PATIENCE);
                     let guest = Guest {
                         serving: listener.serving.clone(),
@@ -141,17 +151,18 @@ impl Pages {
                         self.arm(reactor, token, until);
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                // No descriptors: who waits there makes no other edge.
-                Err(_) => {
-                    let token = token(Part::PageListener, place as u32, 0);
-                    reactor.timers.arm(token, now.after(ACCEPT_AGAIN));
-                    return;
-                }
+                Knock::Gone => {}
+                Knock::Nobody => return,
             }
         }
+    }
+
+    /// A listener is tried again.
+    pub fn accept_again(&mut self, reactor: &mut Reactor, place: usize, now: Instant) {
+        if let Some(listener) = self.listeners.get_mut(place) {
+            listener.door.due();
+        }
+        self.accept(reactor, place, now);
     }
 
     /// A client is ready.

@@ -74,8 +74,8 @@ impl Daemon {
             Part::PageClient => self.pools.pages.due(&mut self.reactor, place, token, now),
             Part::Haproxy => self.haproxy_late(place, token),
             // Who came when there were no descriptors makes no other edge.
-            Part::AgentListener => self.pools.agents.accept(&mut self.reactor, place, now),
-            Part::PageListener => self.pools.pages.accept(&mut self.reactor, place, now),
+            Part::AgentListener => self.pools.agents.accept_again(&mut self.reactor, place, now),
+            Part::PageListener => self.pools.pages.accept_again(&mut self.reactor, place, now),
         }
     }
 

@@ -32,6 +32,27 @@ impl Daemon {
         self.publish(number, None, event, text, doc);
     }
 
+    /// Whether a pool, or a member as `POOL/MEMBER`, is called so.
+    pub(in crate::daemon) fn is_of_pools(&self, name: &str) -> bool {
+        let (pool, member) = name.split_once('/').map_or((name, None), |(p, m)| (p, Some(m)));
+        let pool = self.plan.pools.iter().find(|it| *it.name == *pool);
+        pool.is_some_and(|pool| member.is_none_or(|member| pool.find(member).is_some()))
+    }
+
+    /// The full status, into the log.
+    pub(in crate::daemon) fn report_pools_to_log(&mut self) {
+        for (pool, doc) in self.pool_docs().into_iter().enumerate() {
+            for (member, doc) in doc.members.into_iter().enumerate() {
+                let why = if doc.why.is_empty() { doc.why } else { format!(": {}", doc.why) };
+                let text = format!("{}{why}", doc.state);
+                self.say_pool(pool, Some(member), message::Event::Status, text);
+            }
+            for text in doc.trouble {
+                self.say_pool(pool, None, message::Event::Status, text);
+            }
+        }
+    }
+
     /// `web`, or `web/a`.
     pub(super) fn pool_name(&self, pool: usize, member: Option<usize>) -> String {
         let Some(plan) = self.plan.pools.get(pool) else { return String::new() };
