@@ -111,6 +111,7 @@ impl Pool {
                 let Some(member) = self.member_mut(member) else { return actions };
                 member.hear_agent(load, failed, busy, now);
             }
+            Event::Deaf => self.members.iter_mut().for_each(|it| it.forgive_silence(now)),
             Event::Elsewhere { member, failed } => {
                 let Some(member) = self.member_mut(member) else { return actions };
                 member.elsewhere = failed;

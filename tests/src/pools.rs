@@ -122,14 +122,24 @@ impl Haproxy {
     /// The status of a server, as its statistics have it: `UP`, `DOWN (agent)`, `DRAIN`, `MAINT`.
     #[must_use]
     pub fn status_of(&self, backend: &str, server: &str) -> Option<String> {
+        self.sessions_of(backend, server).map(|(status, _)| status)
+    }
+
+    /// The status of a server, and how many sessions it was given so far.
+    #[must_use]
+    pub fn sessions_of(&self, backend: &str, server: &str) -> Option<(String, u64)> {
         let text = self.ask("show stat");
         let mut lines = text.lines();
         let names: Vec<&str> = lines.next()?.trim_start_matches("# ").split(',').collect();
-        let column = names.iter().position(|name| *name == "status")?;
         let line = lines.find(|line| line.starts_with(&format!("{backend},{server},")))?;
-        let status = line.split(',').nth(column)?;
+        let value = |name: &str| {
+            let column = names.iter().position(|known| *known == name)?;
+            line.split(',').nth(column)
+        };
+        let status = value("status")?;
         // Without a check of its own HAProxy takes a server for up, and says so.
-        Some(if status == "no check" { "UP".to_owned() } else { status.to_owned() })
+        let status = if status == "no check" { "UP" } else { status };
+        Some((status.to_owned(), value("stot")?.parse().ok()?))
     }
 
     /// Waits until a server has a status that begins so.

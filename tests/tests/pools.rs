@@ -202,3 +202,86 @@ fn what_is_asked_of_pools_is_answered_and_refused_in_words() {
         "{text}"
     );
 }
+
+/// A check of kind `agent` hears the members' agents: loads become shares, a failed work unit takes
+/// its member out at once, its next word brings it back; those who look see all of it.
+// req 3.32 3.33 3.34
+#[test]
+fn agents_that_a_check_hears_move_members() {
+    let members = Members::new(2);
+    let port = free_port();
+    let daemon = Daemon::start(&format!(
+        "[pool.web]\n{QUICK}{TELL}busy = \"90%\"\nmin_members = 0\n\
+         check.beat = {{ url = \"agent://127.0.0.1:{port}/$MEMBER\", full = 2, units = [\"db\"] }}\n{}",
+        members.table()
+    ));
+    daemon.wait_member("web", "b", "in");
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let mut sent = 0;
+    let mut beat = |name: &str, more: &str| {
+        sent += 1;
+        let text = format!("giveover-agent/1 {name} {sent} {more}");
+        socket.send_to(text.trim_end().as_bytes(), ("127.0.0.1", port)).expect("sent");
+    };
+    // 0.80 of 2 is 40 %.
+    beat("a", "load=0.80 unit=db:0");
+    wait_for("its share", || (daemon.member("web", "a")["weight"] == 60).then_some(()));
+    assert_eq!(daemon.member("web", "a")["load"], 40);
+    beat("a", "load=0.80 unit=db:1");
+    let out = daemon.wait_member("web", "a", "out");
+    assert!(out["why"].as_str().is_some_and(|why| why.contains("db")), "{out}");
+    let [a, _] = members.ports[..] else { panic!("two") };
+    wait_told(&daemon, &format!("web a 127.0.0.1:{a} out {}", out["why"].as_str().expect("why")));
+    beat("a", "load=0.10 unit=db:0");
+    assert_eq!(daemon.wait_member("web", "a", "in")["weight"], 95);
+    // A name that is no member's, and no heartbeat at all, are nothing.
+    beat("c", "unit=db:1");
+    beat("", "\u{1}");
+    assert_eq!(daemon.member("web", "b")["state"], "in");
+    // One member's checks once, and what happened to it.
+    let probed = daemon.cli(&["probe", "web/a/port"]);
+    assert_eq!(probed.status.code(), Some(0), "{probed:?}");
+    let probed: Value =
+        serde_json::from_str(&daemon.ok(&["probe", "web/a", "--json"])).expect("it");
+    assert_eq!(probed[0]["outcome"], "healthy");
+    assert_eq!(probed[1]["name"], "beat");
+    let refused = daemon.cli(&["probe", "web"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("web is a pool: its members are web/NAME"), "{said}");
+    assert!(daemon.cli(&["probe", "web/x"]).status.code() != Some(0));
+    for name in ["web", "web/a"] {
+        let events = daemon.ok(&["events", name]);
+        assert!(events.contains("\tweb/a\t") && events.contains("db"), "{events}");
+        assert!(!events.contains("\tweb/b\t") || name == "web", "{events}");
+    }
+    let status = daemon.ok(&["status", "web/b"]);
+    assert!(status.starts_with("web\tb\t") && status.lines().count() == 1, "{status}");
+    assert_eq!(daemon.cli(&["status", "web/x"]).status.code(), Some(5));
+    assert_eq!(daemon.cli(&["events", "web/x"]).status.code(), Some(5));
+    // In a terminal `status web` is the pool's screen; here `--watch` prints what happens.
+    daemon.signal(rustix::process::Signal::USR1);
+    wait_for("the full status", || {
+        let log = daemon.log_text();
+        (log.contains("web/a: in") && log.contains("web/b: in")).then_some(())
+    });
+}
+
+/// Where nobody can be heard, silence is ours, and that is said.
+#[test]
+fn agents_that_cannot_be_heard_are_not_silent() {
+    let members = Members::new(1);
+    let taken = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let port = taken.local_addr().expect("its").port();
+    let daemon = Daemon::start(&format!(
+        "[pool.web]\n{QUICK}{TELL}min_members = 0\nagent_required = true\n\
+         check.beat = {{ url = \"agent://127.0.0.1:{port}/$MEMBER\", interval = \"1ms\", count = 1 }}\n{}",
+        members.table()
+    ));
+    let trouble = || daemon.status().expect("an answer")["pools"][0]["trouble"].to_string();
+    wait_for("the trouble", || trouble().contains("agents: nobody can be heard").then_some(()));
+    drop(taken);
+    wait_for("no more of it", || (trouble() == "[]").then_some(()));
+    assert_eq!(daemon.member("web", "a")["state"], "in");
+    // From here on nobody speaks: (1 ms + 10 s) × 1.
+    daemon.wait_member("web", "a", "out");
+}

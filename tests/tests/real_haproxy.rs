@@ -76,6 +76,20 @@ impl Web {
         let late = last.and_then(|it| it.asked.duration_since(told).ok()).unwrap_or_default();
         println!("last request to {member}: {late:?} after it was told {said}");
         assert!(late <= AGENT_INTER + SLACK, "a request went to {member} {late:?} after {said}");
+        self.nothing_is_sent(load, member);
+    }
+
+    /// Shows that HAProxy, which has heard of the exclusion, sends `member` nothing at all, not even
+    /// what is never answered: its own count of sessions stands still while others get a hundred.
+    /// Requests that it had sent there before it tries there again, three times, a second apart.
+    fn nothing_is_sent(&self, load: &Load, member: &str) {
+        wait_for(&format!("no sessions of {member}"), || {
+            let (status, before) = self.haproxy.sessions_of("web", member)?;
+            assert!(!status.starts_with("UP"), "{member} is {status}");
+            load.wait_for_more(100);
+            let (_, after) = self.haproxy.sessions_of("web", member)?;
+            (after == before).then_some(())
+        });
     }
 }
 
@@ -95,6 +109,7 @@ fn a_member_that_is_killed_frozen_or_drained_gets_no_new_work_and_comes_back() {
     web.haproxy.wait_status("web", "a", "DOWN (agent)");
     load.wait_for_more(40);
     assert_eq!(load.last(20), ["b"]);
+    web.nothing_is_sent(&load, "a");
     frozen.thaw();
     web.haproxy.wait_status("web", "a", "UP");
     load.wait_for_more(20);
@@ -118,6 +133,7 @@ fn a_member_that_is_killed_frozen_or_drained_gets_no_new_work_and_comes_back() {
     web.haproxy.wait_status("web", "a", "DOWN (agent)");
     load.wait_for_more(40);
     assert_eq!(load.last(20), ["b"]);
+    web.nothing_is_sent(&load, "a");
     web.members[0] = Some(Server::start_at(port, named_nginx("a")));
     web.haproxy.wait_status("web", "a", "UP");
     load.wait_for_more(20);
@@ -213,9 +229,14 @@ fn a_drain_survives_a_restart_of_either() {
     let mut web = Web::start("reset = true,");
     web.daemon.tell(&["pool", "drain", "web", "b", "--for", "1h"]);
     web.haproxy.wait_status("web", "b", "DRAIN");
+    let load = Load::start(web.haproxy.port());
+    load.wait_for_more(20);
     web.haproxy.restart();
     web.haproxy.wait_status("web", "b", "DRAIN");
     web.haproxy.wait_status("web", "a", "UP");
+    web.nothing_is_sent(&load, "b");
+    assert_eq!(load.last(20), ["a"]);
+    drop(load);
     web.daemon.kill();
     assert_eq!(get(web.haproxy.port(), "/", PATIENCE).expect("an answer").text(), "a");
     web.daemon.run();
@@ -240,10 +261,21 @@ struct Cache {
 
 impl Cache {
     fn start(cut: bool) -> Self {
+        Self::followed_by(cut, None)
+    }
+
+    /// HAProxy asks at this port how members are; or else it is told.
+    fn followed_by(cut: bool, agent: Option<u16>) -> Self {
         let members: Vec<Server> = (0..3).map(|_| Server::start(redis(&[]))).collect();
         let [front] = ports();
         let line = |(name, server): (&str, &Server)| {
-            format!("  server {name} 127.0.0.1:{}\n", server.port)
+            let asks = agent.map(|port| {
+                format!(
+                    " agent-check agent-addr 127.0.0.1 agent-port {port} agent-inter 1s \
+                     agent-send \"cache/{name}\\n\" weight 100"
+                )
+            });
+            format!("  server {name} 127.0.0.1:{}{}\n", server.port, asks.unwrap_or_default())
         };
         let servers: String = ["a", "b", "c"].into_iter().zip(&members).map(line).collect();
         let haproxy = Haproxy::start(
@@ -263,8 +295,9 @@ impl Cache {
              interval = \"200ms\"\n\
              probe_timeout = \"300ms\"\n\
              haproxy = {{ socket = \"{}\" }}\n\
-             cut = {cut}\n{list}",
-            haproxy.socket().display()
+             {agent}cut = {cut}\n{list}",
+            haproxy.socket().display(),
+            agent = agent.map(|port| format!("agent = \"127.0.0.1:{port}\"\n")).unwrap_or_default()
         ));
         for name in ["a", "b", "c"] {
             daemon.wait_member("cache", name, "in");
@@ -349,6 +382,47 @@ fn with_the_cut_on_clients_of_a_dead_member_are_reset_within_a_second() {
     fresh.iter_mut().for_each(Client::ping);
     cache.members[0].thaw();
     cache.haproxy.wait_status("cache", "a", "UP");
+}
+
+/// HAProxy asks once a second, and until it knows sends clients who come again to the dead member
+/// again. They are cut as soon as it has heard: nobody is left hanging there.
+#[test]
+fn who_was_sent_to_a_dead_member_after_the_cut_is_cut_as_well() {
+    if !is_root("what destroys sockets") {
+        return;
+    }
+    let [agent] = ports();
+    let cache = Cache::followed_by(true, Some(agent));
+    let dead = cache.members[0].port;
+    for name in ["a", "b", "c"] {
+        cache.haproxy.wait_status("cache", name, "UP");
+    }
+    let mut first = cache.clients();
+    first.retain(|client| client.member == dead);
+    cache.members[0].freeze();
+    for client in &mut first {
+        let error = client.stream.read(&mut [0; 1]).expect_err("cut");
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}");
+    }
+    // All of them come again and again until one of the living answers.
+    let port = cache.haproxy.port();
+    let comes_again = move || {
+        for again in 0..1000 {
+            let Ok(mut stream) = connect(port, PATIENCE) else { continue };
+            let _ = stream.write_all(b"PING\r\n");
+            match stream.read(&mut [0; 7]) {
+                Ok(7) => return again,
+                Ok(_) => {}
+                Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}"),
+            }
+        }
+        panic!("nobody answers");
+    };
+    let clients: Vec<_> = (0..30).map(|_| std::thread::spawn(comes_again)).collect();
+    let again: usize = clients.into_iter().map(|it| it.join().expect("served")).sum();
+    println!("{again} came to the dead one after the cut, and were cut");
+    cache.haproxy.wait_status("cache", "a", "DOWN (agent)");
+    cache.members[0].thaw();
 }
 
 /// The same, seen from those who are none of the dead one's.

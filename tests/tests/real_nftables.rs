@@ -140,6 +140,51 @@ fn a_map_and_sets_follow_the_members_and_the_cut_rejects_what_flows() {
     });
 }
 
+/// What others do to the map and the sets is put right; and when nobody is left the map leads to
+/// what is served instead.
+#[test]
+fn what_others_change_is_put_right_and_the_map_leads_to_the_page() {
+    if !is_root("a network of our own") {
+        return;
+    }
+    let network = Network::new();
+    plain_nft("add table ip giveover");
+    plain_nft("add map ip giveover web { typeof numgen inc mod 4 : ip daddr . tcp dport ; }");
+    plain_nft("add set ip giveover web_in { type ipv4_addr . inet_service ; }");
+    plain_nft("add chain ip giveover nat { type nat hook output priority -100 ; }");
+    plain_nft(
+        "add rule ip giveover nat ip daddr 192.0.2.10 tcp dport 80 dnat ip to numgen inc mod 4 map @web",
+    );
+    greeter(&network, 8001);
+    let daemon = Daemon::start(
+        "[pool.web]\n\
+         check.own = { command = [\"/bin/sh\", \"-c\", \"! test -e $DIR/$MEMBER\"] }\n\
+         interval = \"100ms\"\n\
+         probe_timeout = \"1s\"\n\
+         nft = { table = \"ip giveover\", map = \"web\", slots = 4, set = \"web_in\" }\n\
+         none_left = { redirect = \"http://x.example/\", listen = \"192.0.2.1:8081\" }\n\
+         member.a = \"192.0.2.254:8001\"\n",
+    );
+    wait_ports("map", "web", &[8001; 4]);
+    plain_nft("flush map ip giveover web");
+    plain_nft("add element ip giveover web_in { 192.0.2.9 . 9 }");
+    wait_ports("map", "web", &[8001; 4]);
+    wait_ports("set", "web_in", &[8001]);
+    wait_for("it to be told", || {
+        daemon.log_text().contains("web: nft: somebody else has changed").then_some(())
+    });
+    assert_eq!(greeted().0, "8001");
+    std::fs::write(daemon.dir.path().join("a"), "").expect("a file");
+    wait_ports("map", "web", &[8081; 4]);
+    wait_ports("set", "web_in", &[]);
+    let mut stream = TcpStream::connect(("192.0.2.10", 80)).expect("connected");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    stream.write_all(b"GET / HTTP/1.0\r\n\r\n").expect("asked");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("an answer");
+    assert!(text.starts_with("HTTP/1.1 302 "), "{text}");
+}
+
 /// A client of the virtual service, and the port it was greeted by.
 fn greeted() -> (String, TcpStream) {
     let mut stream = TcpStream::connect(("192.0.2.10", 80)).expect("connected");

@@ -35,6 +35,8 @@ pub enum Event {
         /// One of its work units has failed.
         failed: bool,
     },
+    /// No agent could be heard up to now, and that was us: their silence counts from here.
+    Deaf,
     /// Another service of the member's server has failed, or is well again.
     Elsewhere {
         /// Whose.

@@ -17,6 +17,8 @@ pub struct Setup {
     pub start: Start,
     /// A person's drain that is not over: until when, and when its connections are cut.
     pub drain: Option<Drain>,
+    /// Another service of its server has failed.
+    pub elsewhere: bool,
 }
 
 /// What is known of a member when a pool begins.
@@ -36,7 +38,7 @@ pub enum Start {
 pub struct Drain {
     /// When it ends by itself.
     pub until: Option<Instant>,
-    /// When connections are cut; `None` once that is done, or if it is only done at the end.
+    /// When connections are cut, or were; `None` if that is only done at the end.
     pub cut_at: Option<Instant>,
     /// They have been cut.
     pub has_cut: bool,
@@ -83,6 +85,8 @@ pub struct Member {
     seen: bool,
     /// It was drained, or out when we began, and its checks have yet to pass.
     returning: bool,
+    /// It was out when we began: its own fault, as far as anybody knows.
+    was_out: bool,
     /// Its checks want it out; that is decided for all members together.
     pub(super) falling: bool,
     /// When its checks took it out.
@@ -114,12 +118,13 @@ impl Member {
             fit: !out,
             seen: setup.start != Start::Unknown,
             returning: out,
+            was_out: out,
             falling: false,
             fell_at: now,
             cause: Cause::new(Phase::Reported, 0),
             agent: Agent { at: now, heard: false, load: None, failed: false, silent: false },
             busy: false,
-            elsewhere: false,
+            elsewhere: setup.elsewhere,
             drain: setup.drain,
             kept: false,
             face: Face::In { weight: 100 },
@@ -201,7 +206,13 @@ impl Member {
     /// its server are told.
     #[must_use]
     pub const fn has_failed(&self) -> bool {
-        !self.fit && !self.returning || self.agent.failed || self.agent.silent
+        !self.fit && (!self.returning || self.was_out) || self.is_down_by_agent()
+    }
+
+    /// Its agent keeps it out: a work unit has failed, or nothing is heard.
+    #[must_use]
+    pub const fn is_down_by_agent(&self) -> bool {
+        self.agent.failed || self.agent.silent
     }
 
     /// Its checks, or what is left of a drain, keep it out.
@@ -263,7 +274,8 @@ impl Member {
             Cycle::Sleeping { due } => Some(due),
             Cycle::Probing { .. } | Cycle::Still => None,
         };
-        let drain = self.drain.map(|drain| [drain.until, drain.cut_at]);
+        let cut_at = |drain: &Drain| drain.cut_at.filter(|_| !drain.has_cut);
+        let drain = self.drain.map(|drain| [drain.until, cut_at(&drain)]);
         [due].into_iter().chain(drain.into_iter().flatten()).flatten().min()
     }
 
@@ -342,6 +354,7 @@ impl Member {
     fn rise(&mut self) {
         self.fit = true;
         self.returning = false;
+        self.was_out = false;
         self.begin_anew();
     }
 
@@ -396,15 +409,16 @@ impl Member {
     }
 
     pub(super) fn drain(&mut self, until: Option<Instant>, cut_at: Option<Instant>) {
-        let has_cut = self.drain.is_some_and(|drain| drain.has_cut);
-        self.drain = Some(Drain { until, cut_at, has_cut });
+        // One that has cut already does so again only where another time for it is said.
+        let done = self.drain.filter(|drain| drain.has_cut && cut_at.is_none());
+        let cut_at = cut_at.or(done.and_then(|done| done.cut_at));
+        self.drain = Some(Drain { until, cut_at, has_cut: done.is_some() });
     }
 
     /// Whether its connections are to be cut now, in the middle of its drain.
     pub(super) fn cut_is_due(&mut self, now: Instant) -> bool {
         match &mut self.drain {
             Some(drain) if drain.cut_at.is_some_and(|at| at <= now) => {
-                drain.cut_at = None;
                 !core::mem::replace(&mut drain.has_cut, true)
             }
             _ => false,
@@ -422,6 +436,7 @@ impl Member {
         self.drain = None;
         self.fit = false;
         self.returning = true;
+        self.was_out = false;
         self.seen = true;
         self.falling = false;
         self.evidence = 0;

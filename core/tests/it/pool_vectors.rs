@@ -77,6 +77,7 @@ fn settings(table: &Table) -> Settings {
         "cut",
         "trusted",
         "any_service_fails",
+        "agent_required",
     ];
     assert!(pool.keys().all(|key| known.contains(&key.as_str())), "{pool}");
     let yes = |key: &str| pool.get(key).and_then(Value::as_bool).unwrap_or(false);
@@ -102,7 +103,7 @@ fn settings(table: &Table) -> Settings {
         min_members: number("min_members").unwrap_or(0),
         busy: busy.map(|it| Busy { from: share(it, "from"), until: share(it, "until") }),
         silence: time("heartbeat").map(|ms| Span::from_millis(((ms + 10_000) * 3) as u32)),
-        agent_required: false,
+        agent_required: yes("agent_required"),
         fallback: yes("none_left"),
         cut: yes("cut"),
         trusted: yes("trusted"),
@@ -117,8 +118,11 @@ impl<'t> Player<'t> {
             rungs.push("check");
         }
         let backups = words(scenario, "backup");
-        let setup =
-            |name: &&str| Setup { backup: backups.contains(name), start: Start::In, drain: None };
+        let setup = |name: &&str| Setup {
+            backup: backups.contains(name),
+            start: Start::In,
+            ..Setup::default()
+        };
         let setups: Vec<Setup> = names.iter().map(setup).collect();
         let settings = settings(scenario);
         let pool = Pool::new(settings, &setups, ms(0)).expect("a possible pool");
@@ -258,6 +262,8 @@ impl<'t> Player<'t> {
                     }
                 }
             }
+            ("deaf", _) => self.feed(Event::Deaf, now),
+            ("trusted", _) => panic!("our own way out stands for them"),
             ("link", word) => self.link = word.as_str() == Some("up"),
             ("drain", Value::Table(drain)) => {
                 let member = self.place(drain["member"].as_str().expect("a member")) as u8;
@@ -275,8 +281,12 @@ impl<'t> Player<'t> {
             ("restart", _) => {
                 let known = |member: &giveover_core::pool::Member| Setup {
                     backup: member.is_backup(),
-                    start: if member.is_unfit() { Start::Out } else { Start::In },
+                    start: match member.is_unfit() || member.is_down_by_agent() {
+                        true => Start::Out,
+                        false => Start::In,
+                    },
                     drain: member.drained().map(|it| Drain { has_cut: false, ..it }),
+                    elsewhere: member.is_down_elsewhere(),
                 };
                 let setups: Vec<Setup> = self.pool.members().iter().map(known).collect();
                 self.pool = Pool::new(self.settings, &setups, now).expect("possible");

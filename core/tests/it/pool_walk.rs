@@ -50,6 +50,7 @@ impl Walk {
                 backup: random.percent(30),
                 start: random.pick(&[Start::Unknown, Start::In, Start::Out]),
                 drain: None,
+                elsewhere: random.percent(10),
             })
             .collect();
         let mut pool = Pool::new(settings, &setups, at(EPOCH)).expect("possible");
@@ -79,7 +80,8 @@ impl Walk {
                 let load = random.percent(70).then(|| random.below(120) as u8);
                 Event::Agent { member, load, failed: random.percent(20) }
             }
-            80..85 => Event::Elsewhere { member, failed: random.percent(50) },
+            80..82 => Event::Deaf,
+            82..85 => Event::Elsewhere { member, failed: random.percent(50) },
             85..90 => Event::Trusted { answering: random.percent(60) },
             90..95 => {
                 let until = random.percent(80).then(|| at(self.now + random.below(20_000)));

@@ -102,6 +102,12 @@ impl ProbeId {
     /// can have.
     pub const POOLS: u32 = 1 << 28;
 
+    /// What stands for a member of a pool.
+    #[must_use]
+    pub const fn of_member(pool: usize, member: usize) -> u32 {
+        Self::POOLS + (pool * giveover_core::pool::Pool::MOST as usize + member) as u32
+    }
+
     /// The pool and the member, by their places, that `service` stands for.
     #[must_use]
     pub fn member(service: u32) -> Option<(usize, usize)> {

@@ -7,7 +7,7 @@ use super::console::Console;
 use super::control::{self, Control, ControlError};
 use super::exit::{Exit, Stop};
 use super::{json, place};
-use crate::report::model::{Command, Reply, ServiceDoc, StatusDoc};
+use crate::report::model::{Command, PoolDoc, Reply, ServiceDoc, StatusDoc};
 use crate::report::paint::Paint;
 
 /// The version of [`StatusDoc`] that this program reads.
@@ -118,15 +118,33 @@ pub(super) fn find<'d>(doc: &'d StatusDoc, name: &str) -> Result<&'d ServiceDoc,
     })
 }
 
-/// Keeps only the services called `names`, all if there are none; each must be there.
+/// Keeps only the services and pools called `names`, all if there are none; each must be there. A
+/// member of a pool is `POOL/MEMBER`.
 pub(super) fn only(doc: &mut StatusDoc, names: &[String]) -> Result<(), Stop> {
-    for name in names {
+    for name in names.iter().filter(|name| !is_of_pools(doc, name)) {
         find(doc, name)?;
     }
-    if !names.is_empty() {
-        doc.services.retain(|service| names.contains(&service.name));
-    }
+    keep(doc, names);
     Ok(())
+}
+
+fn is_of_pools(doc: &StatusDoc, name: &str) -> bool {
+    let (pool, member) = name.split_once('/').map_or((name, None), |(p, m)| (p, Some(m)));
+    let pool = doc.pools.iter().find(|it| it.name == pool);
+    pool.is_some_and(|pool| member.is_none_or(|name| pool.members.iter().any(|it| it.name == name)))
+}
+
+/// Keeps only the services, pools and members called `names`, all if there are none.
+pub(super) fn keep(doc: &mut StatusDoc, names: &[String]) {
+    if names.is_empty() {
+        return;
+    }
+    doc.services.retain(|service| names.contains(&service.name));
+    for pool in doc.pools.iter_mut().filter(|pool| !names.contains(&pool.name)) {
+        let PoolDoc { name, members, .. } = pool;
+        members.retain(|member| names.contains(&format!("{name}/{}", member.name)));
+    }
+    doc.pools.retain(|pool| !pool.members.is_empty());
 }
 
 /// `name` as part of a request's target.

@@ -6,13 +6,13 @@ use super::exit::{Exit, Stop};
 use super::session::{self, Session};
 use super::{json, place, watch};
 use crate::report::model::{PoolDoc, ServiceDoc, StatusDoc};
-use crate::report::{phrase, service, status};
+use crate::report::{phrase, pool, service, status};
 
 /// Say how services are
 #[derive(Debug, Args)]
 #[command(
-    after_help = "One name shows everything about that service, none or several a table. In a pipe \
-                  the table is a line a service, tab-separated: name, status, for how long, sum, \
+    after_help = "One name shows everything about that service, none or several a table; a pool's \
+                  name, or POOL/MEMBER, shows its members. In a pipe the table is a line a service, tab-separated: name, status, for how long, sum, \
                   restarts, checks, what is next. Times are UTC."
 )]
 pub(super) struct Status {
@@ -46,14 +46,17 @@ pub(super) fn run(verb: &Status, session: &mut Session<'_>) -> Result<Exit, Stop
         session.print(&text)?;
     }
     let armed = doc.board.as_ref().is_none_or(|board| board.armed);
-    let pools = verb.services.is_empty().then_some(&doc.pools).into_iter().flatten();
-    let well = armed && doc.services.iter().all(is_well) && pools.into_iter().all(serves);
+    let well = armed && doc.services.iter().all(is_well) && doc.pools.iter().all(serves);
     Ok(if verb.exit_code && !well { Exit::NO } else { Exit::DONE })
 }
 
 fn screen(doc: &StatusDoc, verb: &Status, session: &Session<'_>) -> String {
     match (doc.services.as_slice(), verb.services.len()) {
-        ([one], 1) => service::screen(doc, one, session.paint),
+        ([one], 1) if doc.pools.is_empty() => service::screen(doc, one, session.paint),
+        ([], 1..) if session.console.terminal => {
+            pool::screen(&doc.pools, status::taken(doc), session.paint)
+        }
+        ([], 1..) => pool::plain(&doc.pools, status::taken(doc)),
         _ if session.console.terminal => status::screen(doc, session.paint),
         _ => status::plain(doc),
     }

@@ -140,8 +140,7 @@ fn take(view: &mut View, stream: &mut Option<EventStream>) -> bool {
 fn refresh(view: &mut View, session: &Session<'_>) {
     match session.status() {
         Ok(mut doc) => {
-            let names = &view.names;
-            doc.services.retain(|service| names.is_empty() || names.contains(&service.name));
+            session::keep(&mut doc, &view.names);
             view.doc = doc;
             view.lost = None;
         }

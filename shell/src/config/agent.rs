@@ -33,6 +33,8 @@ pub struct AgentPlan {
     pub key: Option<PathBuf>,
     /// How far the sender's clock may be from ours, if they are signed.
     pub skew: Span,
+    /// The load at which a member of a pool is fully loaded.
+    pub full: u16,
 }
 
 /// How heartbeats come.
@@ -63,6 +65,12 @@ impl AgentPlan {
         Span::from_millis(each.saturating_mul(u32::from(self.count)))
     }
 
+    /// A load in hundredths as percent of what is full.
+    #[must_use]
+    pub fn percent(&self, load: u32) -> u8 {
+        (load / u32::from(self.full.max(1))).min(100) as u8
+    }
+
     /// The code that stands for the work unit `name`.
     #[must_use]
     pub fn code_of(&self, name: &str) -> u16 {
@@ -90,6 +98,12 @@ pub(super) const KEYS: &[Key] = &[
         "absolute path, or the name of a credential",
         "",
         "the key heartbeats are signed with",
+    ),
+    key(
+        "full",
+        "1 to 1000",
+        "1",
+        "the load that is 100% of a pool's member, as its processors are",
     ),
     key("skew", "duration", "\"60s\"", "how far a signed heartbeat's time may be from ours"),
 ];
@@ -147,6 +161,7 @@ pub(super) fn read(
         out.error(reader.place("skew"), message).label("give it `key`");
     }
     let skew = reader.read("skew", values::positive_span, out);
+    let full = reader.read("full", values::number::<u16>(1..=1000), out);
     Some(Kind::Agent(Box::new(AgentPlan {
         name: name?.into(),
         transport: transport?,
@@ -155,6 +170,7 @@ pub(super) fn read(
         units: units.into_iter().map(Into::into).collect(),
         key: key.map(PathBuf::from),
         skew: skew.unwrap_or(Span::from_secs(60)),
+        full: full.unwrap_or(1),
     })))
 }
 

@@ -12,8 +12,8 @@ use crate::check::agent::beat::{Beat, Key};
 use crate::check::agent::ears::{At, Ears, Words};
 use crate::check::agent::heard::{Heard, NOT_REPORTED, Taken, Why};
 use crate::check::outcome::{Outcome, code};
-use crate::check::{Answer, ProbeId};
-use crate::config::plan::Kind;
+use crate::check::{Answer, Checks as _, ProbeId};
+use crate::config::plan::{CheckPlan, Kind};
 use crate::message::{self, cause, words};
 use crate::reactor::Token;
 
@@ -29,7 +29,8 @@ pub(super) struct Agents {
 
 /// One of them.
 struct AgentCheck {
-    service: usize,
+    /// A service, or a member of a pool, as in [`ProbeId`].
+    service: u32,
     check: u8,
     /// Service and check by name: over a reload their places may change.
     names: (Box<str>, Box<str>),
@@ -45,18 +46,25 @@ impl Daemon {
     pub(super) fn begin_agents(&mut self) {
         let now = self.now;
         let mut before = std::mem::take(&mut self.agents.checks);
-        for (service, plan) in self.plan.services.iter().enumerate() {
-            for (place, check) in plan.checks.iter().enumerate() {
+        let services = self.plan.services.iter().enumerate();
+        let services = services.map(|(place, it)| (place as u32, (*it.name).into(), &it.checks));
+        let pools = self.plan.pools.iter().enumerate();
+        let members = pools.flat_map(|(pool, plan)| {
+            plan.members.iter().enumerate().map(move |(member, it)| {
+                let name: Box<str> = format!("{}/{}", plan.name, it.name).into();
+                (ProbeId::of_member(pool, member), name, &it.checks)
+            })
+        });
+        for (service, name, checks) in services.chain(members) {
+            for (place, check) in checks.iter().enumerate() {
                 let Kind::Agent(agent) = &check.kind else { continue };
                 let Some(at) = At::of(agent, check) else { continue };
-                let is = |known: &AgentCheck| {
-                    *known.names.0 == *plan.name && known.names.1 == check.name
-                };
+                let is = |known: &AgentCheck| known.names.0 == name && known.names.1 == check.name;
                 let known = before.iter().position(is).map(|known| before.swap_remove(known));
                 self.agents.checks.push(AgentCheck {
                     service,
                     check: place as u8,
-                    names: ((*plan.name).into(), check.name.clone()),
+                    names: (name.clone(), check.name.clone()),
                     key: agent.key.as_deref().map(read_key),
                     heard: match known {
                         Some(known) if known.at == at => known.heard,
@@ -110,7 +118,7 @@ impl Daemon {
         for place in 0..self.agents.checks.len() {
             let check = &mut self.agents.checks[place];
             let (service, number) = (check.service, check.check);
-            let plan = &self.plan.services[service].checks[usize::from(number)];
+            let Some(plan) = self.plan.check(check.id()) else { continue };
             let Kind::Agent(agent) = &plan.kind else { continue };
             if check.at != *at || *agent.name != *beat.name {
                 continue;
@@ -124,7 +132,14 @@ impl Daemon {
             let was_well = matches!(check.heard.outcome(agent, now), Outcome::Healthy { .. });
             let taken = check.heard.take(agent, key, &beat, wall_ms, now);
             let is_well = matches!(check.heard.outcome(agent, now), Outcome::Healthy { .. });
-            self.tell_beat(service, number, &taken);
+            self.tell_beat(place, &taken);
+            if let Some((pool, member)) = ProbeId::member(service) {
+                if matches!(taken, Taken::Counts { .. }) {
+                    self.member_reported(pool, member, number);
+                }
+                continue;
+            }
+            let service = service as usize;
             match taken {
                 Taken::Counts { failed, .. } if !failed.is_empty() => {
                     self.unit_failed(service, number);
@@ -159,16 +174,45 @@ impl Daemon {
         }
     }
 
+    /// What the agent of a member says: percent of its full load, and whether a work unit has
+    /// failed. `None` until it has said something.
+    pub(super) fn reported(&self, id: ProbeId) -> Option<(Option<u8>, bool)> {
+        let CheckPlan { question, .. } = self.plan.check(id)?;
+        let Kind::Agent(agent) = &question.kind else { return None };
+        let heard = &self.agents.checks.get(self.agents.of(id.service, id.check)?)?.heard;
+        Some((heard.load().map(|load| agent.percent(load)), heard.has_failed()))
+    }
+
+    /// Why the agent of `id` cannot be heard, if so; it is tried again first.
+    pub(super) fn deaf_to(&mut self, id: ProbeId) -> Option<String> {
+        let now = self.now;
+        let Agents { ears, checks, .. } = &mut self.agents;
+        let of = |it: &&mut AgentCheck| it.service == id.service && it.check == id.check;
+        let state = checks.iter_mut().find(of)?;
+        let Kind::Agent(agent) = &self.plan.check(id)?.kind else { return None };
+        if let (Some(Err(_)), Some(path)) = (&state.key, &agent.key) {
+            state.key = Some(read_key(path));
+        }
+        let why = match (ears.open(&self.reactor, &state.at), &state.key) {
+            (Err(error), _) => format!("nobody can be heard: {error}"),
+            (Ok(()), Some(Err(why))) => format!("key {why}"),
+            (Ok(()), _) => return None,
+        };
+        state.heard.start_again(now);
+        Some(why)
+    }
+
     /// How the check stands; heartbeats are heard if they can be.
     pub(super) fn look_at_agent(&mut self, service: usize, number: u8) -> ProbeResult {
-        self.agent_outcome(service, number).0
+        self.agent_outcome(service as u32, number).0
     }
 
     /// The same, with what a healthy answer shows.
-    pub(super) fn agent_outcome(&mut self, service: usize, number: u8) -> (ProbeResult, u16) {
+    pub(super) fn agent_outcome(&mut self, service: u32, number: u8) -> (ProbeResult, u16) {
         let now = self.now;
         let Self { agents, reactor, plan, .. } = self;
-        let check = &plan.services[service].checks[usize::from(number)];
+        let id = ProbeId { service, check: number, target: 0, cycle: 0 };
+        let Some(check) = plan.check(id) else { return (ProbeResult::Void, 0) };
         let outcome = match (&check.kind, agents.of(service, number)) {
             (Kind::Agent(agent), Some(place)) => {
                 let Agents { ears, checks, .. } = agents;
@@ -198,7 +242,7 @@ impl Daemon {
 
     /// Answers the probe `id` of a check that hears heartbeats.
     pub(super) fn answer_agent(&mut self, id: ProbeId) {
-        let (result, shown) = self.agent_outcome(id.service as usize, id.check);
+        let (result, shown) = self.agent_outcome(id.service, id.check);
         let answer = Answer { id, result, elapsed_ms: 0, shown };
         match id.cycle & ONCE {
             0 => self.take(answer),
@@ -207,7 +251,7 @@ impl Daemon {
     }
 
     /// What else there is to show of such a check: work units, what was refused, and its key.
-    pub(super) fn agent_words(&self, service: usize, number: u8) -> String {
+    pub(super) fn agent_words(&self, service: u32, number: u8) -> String {
         let Some(place) = self.agents.of(service, number) else { return String::new() };
         let check = &self.agents.checks[place];
         let mut parts = vec![check.heard.words()];
@@ -224,13 +268,15 @@ impl Daemon {
 
     /// The service was started: an agent that is part of it begins anew.
     pub(super) fn agents_started(&mut self, service: usize, now: Instant) {
+        let service = service as u32;
         for check in self.agents.checks.iter_mut().filter(|check| check.service == service) {
             check.heard.start_again(now);
         }
     }
 
-    fn tell_beat(&mut self, service: usize, number: u8, taken: &Taken) {
-        let name = self.plan.services[service].checks[usize::from(number)].name.to_string();
+    fn tell_beat(&mut self, place: usize, taken: &Taken) {
+        let Some(check) = self.agents.checks.get(place) else { return };
+        let (service, name) = (check.service, check.names.1.clone());
         match taken {
             Taken::Counts { failed, well } => {
                 for (unit, code) in failed {
@@ -239,11 +285,11 @@ impl Daemon {
                         code => cause::ended(code),
                     };
                     let text = words::unit_failed(&name, unit, &how);
-                    self.say(service, message::Event::UnitFailed, text);
+                    self.say_of_agent(service, message::Event::UnitFailed, text);
                 }
                 for unit in well {
                     let text = words::unit_well(&name, unit);
-                    self.say(service, message::Event::UnitWell, text);
+                    self.say_of_agent(service, message::Event::UnitWell, text);
                 }
             }
             // The first, and then ever more rarely: whoever sends them decides how many come.
@@ -256,16 +302,29 @@ impl Daemon {
                     Why::Astray => "its time is too far from ours",
                 };
                 let text = words::beat_refused(&name, why, *count);
-                self.say(service, message::Event::BeatRefused, text);
+                self.say_of_agent(service, message::Event::BeatRefused, text);
             }
             Taken::Refused(..) => {}
+        }
+    }
+
+    fn say_of_agent(&mut self, service: u32, event: message::Event, text: String) {
+        match ProbeId::member(service) {
+            Some((pool, member)) => self.say_pool(pool, Some(member), event, text),
+            None => self.say(service as usize, event, text),
         }
     }
 }
 
 impl Agents {
-    fn of(&self, service: usize, number: u8) -> Option<usize> {
+    fn of(&self, service: u32, number: u8) -> Option<usize> {
         self.checks.iter().position(|check| check.service == service && check.check == number)
+    }
+}
+
+impl AgentCheck {
+    const fn id(&self) -> ProbeId {
+        ProbeId { service: self.service, check: self.check, target: 0, cycle: 0 }
     }
 }
 

@@ -137,7 +137,8 @@ impl Daemon {
     }
 
     fn answer_events(&mut self, client: ClientId, ask: EventsAsk) {
-        let unknown = ask.services.iter().find(|name| self.find(name).is_none());
+        let is_known = |name: &String| self.find(name).is_some() || self.is_of_pools(name);
+        let unknown = ask.services.iter().find(|name| !is_known(name));
         if let Some(name) = unknown {
             let why = format!("no service is named {name}");
             return self.refuse(client, 404, &why);
@@ -166,6 +167,7 @@ impl Daemon {
             );
             self.say(service, message::Event::Status, text);
         }
+        self.report_pools_to_log();
     }
 
     pub(super) fn set_debug(&mut self, level: &str, who: &str) -> Reply {

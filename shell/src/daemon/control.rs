@@ -12,9 +12,10 @@ use giveover_core::time::{Instant, Span};
 use mio::Interest;
 use mio::net::{UnixListener, UnixStream};
 
+use super::events::is_of;
 use super::http::{self, Ask, EventsAsk, Parsed};
 use super::rights::Peer;
-use crate::reactor::{Reactor, Ready, Room, Timer, Token};
+use crate::reactor::{Door, Knock, Reactor, Ready, Room, Timer, Token};
 use crate::report::model::EventDoc;
 
 /// More clients than this wait in the kernel's queue.
@@ -23,8 +24,6 @@ const MOST_CLIENTS: usize = 128;
 const MOST_UNREAD: usize = 4 << 20;
 /// A request must be complete within this.
 const PATIENCE: Span = Span::from_secs(10);
-/// Who could not be let in is tried again after this.
-const ACCEPT_AGAIN: Span = Span::from_millis(200);
 /// The token index of the listener; clients have theirs from 0.
 const LISTENER: u32 = 0xF_FFFF;
 
@@ -63,7 +62,7 @@ pub(super) struct Control {
     listener: UnixListener,
     clients: Vec<Option<Client>>,
     generation: u32,
-    accept_again: Option<Timer>,
+    door: Door,
 }
 
 impl Control {
@@ -87,7 +86,7 @@ impl Control {
             listener,
             clients: Vec::new(),
             generation: 0,
-            accept_again: None,
+            door: Door::new(Token::new(Room::Control, LISTENER, 0)),
         })
     }
 
@@ -117,7 +116,7 @@ impl Control {
     /// could not be let in are tried again.
     pub(super) fn due(&mut self, reactor: &mut Reactor, token: Token, now: Instant) {
         if token.index == LISTENER {
-            self.accept_again = None;
+            self.door.due();
             return self.accept(reactor, now);
         }
         let late = self
@@ -167,7 +166,8 @@ impl Control {
             let Some(client) = self.clients[place].as_mut() else { continue };
             let wants = match &client.state {
                 State::Following(ask) => {
-                    ask.services.is_empty() || ask.services.contains(&event.service)
+                    let mut names = ask.services.iter();
+                    ask.services.is_empty() || names.any(|name| is_of(&event.service, name))
                 }
                 _ => false,
             };
@@ -188,24 +188,15 @@ impl Control {
         // Edge-triggered: take all there are. Past the limit they are turned away at once, or
         // the edge would never come again.
         loop {
-            match self.listener.accept() {
-                Ok((stream, _)) => {
+            match self.door.knock(reactor, self.listener.accept(), now) {
+                Knock::Enter((stream, _)) => {
                     let connected = self.clients.iter().flatten().count();
                     if connected < MOST_CLIENTS {
                         self.admit(reactor, stream, now);
                     }
                 }
-                Err(error) => match error.kind() {
-                    io::ErrorKind::WouldBlock => return,
-                    io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
-                    // Whoever waits there makes no other edge: no descriptors, no memory.
-                    _ => {
-                        let token = Token::new(Room::Control, LISTENER, 0);
-                        let again = || reactor.timers.arm(token, now.after(ACCEPT_AGAIN));
-                        self.accept_again.get_or_insert_with(again);
-                        return;
-                    }
-                },
+                Knock::Gone => {}
+                Knock::Nobody => return,
             }
         }
     }

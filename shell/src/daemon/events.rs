@@ -67,7 +67,7 @@ impl Events {
         last: usize,
     ) -> Vec<EventDoc> {
         let of_these = |told: &&Told| {
-            services.is_empty() || services.iter().any(|name| **name == *told.service)
+            services.is_empty() || services.iter().any(|name| is_of(&told.service, name))
         };
         let young = |told: &&Told| since.is_none_or(|since| told.at >= since);
         let told = self.ring.iter().rev().filter(of_these).filter(young).take(last);
@@ -75,6 +75,12 @@ impl Events {
         docs.reverse();
         docs
     }
+}
+
+/// Whether what happened to `service` is of `name`: a pool's name means its members too.
+pub(super) fn is_of(service: &str, name: &str) -> bool {
+    let rest = service.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 impl Told {
@@ -180,6 +186,12 @@ mod tests {
         assert_eq!(all(&[], 2, 9), docs[1..]);
         assert_eq!(all(&[], 0, 1), docs[2..]);
         assert_eq!((events.seq, events.incident), (3, 7));
+    }
+
+    #[test]
+    fn a_pools_name_means_its_members_too() {
+        assert!(is_of("web", "web") && is_of("web/a", "web") && is_of("web/a", "web/a"));
+        assert!(!is_of("web2", "web") && !is_of("web", "web/a") && !is_of("", "web"));
     }
 
     #[test]

@@ -361,6 +361,7 @@ impl Daemon {
         }
         self.void_looks();
         self.agents_slept(slept_ms);
+        self.pools_slept();
         self.tell_slept(slept_ms, void);
         self.take_answers();
     }

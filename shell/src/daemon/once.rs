@@ -6,8 +6,8 @@ use giveover_core::time::Instant;
 use super::Daemon;
 use super::control::ClientId;
 use super::watch::CheckState;
-use crate::check::{Answer, ProbeId};
-use crate::config::plan::Kind;
+use crate::check::{Answer, Checks as _, ProbeId};
+use crate::config::plan::{CheckPlan, Kind};
 
 /// Marks the cycles of such probes; those of monitors count below it.
 pub(super) const ONCE: u32 = 1 << 31;
@@ -16,7 +16,8 @@ pub(super) const ONCE: u32 = 1 << 31;
 pub(super) struct Once {
     client: ClientId,
     cycle: u32,
-    service: usize,
+    /// A service, or a member of a pool, as in [`ProbeId`].
+    service: u32,
     /// Check and what it has found so far.
     checks: Vec<(u8, CheckState)>,
 }
@@ -24,11 +25,12 @@ pub(super) struct Once {
 impl Daemon {
     /// Begins the checks of `service` that are asked for; the answer is sent when all have ended.
     pub(super) fn probe_once(&mut self, client: ClientId, service: &str, check: Option<&str>) {
-        let Some(place) = self.find(service) else {
-            return self.refuse(client, 404, &format!("no service is named {service}"));
+        let (place, check) = match self.asked_of(service, check) {
+            Ok(found) => found,
+            Err(why) => return self.refuse(client, 404, &why),
         };
         let now = self.now;
-        let wanted = self.plan.services[place].checks.iter().enumerate();
+        let wanted = self.checks_of(place).iter().enumerate();
         let wanted = wanted.filter(|(_, found)| check.is_none_or(|check| *found.name == *check));
         let checks: Vec<(u8, CheckState)> =
             wanted.map(|(place, _)| (place as u8, CheckState::new(now))).collect();
@@ -40,17 +42,64 @@ impl Daemon {
         let places: Vec<u8> = checks.iter().map(|(place, _)| *place).collect();
         self.once.push(Once { client, cycle, service: place, checks });
         for check in places {
-            self.begin_once(ProbeId { service: place as u32, check, target: 0, cycle }, now);
+            self.begin_once(ProbeId { service: place, check, target: 0, cycle }, now);
         }
         self.settle_once(cycle);
     }
 
+    /// Whose checks are meant, and which of them: SERVICE[/CHECK] or POOL/MEMBER[/CHECK]. A service
+    /// has its name first.
+    fn asked_of<'c>(
+        &self,
+        name: &str,
+        rest: Option<&'c str>,
+    ) -> Result<(u32, Option<&'c str>), String> {
+        let service = self.find(name);
+        let pool = self.plan.pools.iter().position(|pool| *pool.name == *name);
+        let plan = pool.and_then(|pool| self.plan.pools.get(pool));
+        let (member, check) = match rest.map(|rest| rest.split_once('/')) {
+            Some(Some((member, check))) => (Some(member), Some(check)),
+            Some(None) => (rest, None),
+            None => (None, None),
+        };
+        let found = plan.zip(member).and_then(|(plan, member)| plan.find(member));
+        match (service, pool, found) {
+            (Some(service), _, found) => {
+                let checks = &self.plan.services[service].checks;
+                let is_check = rest.is_none_or(|rest| checks.iter().any(|it| *it.name == *rest));
+                match (pool, found) {
+                    (Some(pool), Some(member)) if !is_check => {
+                        Ok((ProbeId::of_member(pool, member), check))
+                    }
+                    _ => Ok((service as u32, rest)),
+                }
+            }
+            (None, Some(pool), Some(member)) => Ok((ProbeId::of_member(pool, member), check)),
+            (None, Some(_), None) => Err(match member {
+                Some(member) => format!("pool {name} has no member {member}"),
+                None => format!("{name} is a pool: its members are {name}/NAME"),
+            }),
+            (None, None, _) => Err(format!("no service is named {name}")),
+        }
+    }
+
+    fn checks_of(&self, service: u32) -> &[CheckPlan] {
+        match ProbeId::member(service) {
+            Some((pool, member)) => {
+                let plan = self.plan.pools.get(pool).and_then(|plan| plan.members.get(member));
+                plan.map_or(&[], |plan| &plan.checks)
+            }
+            None => self.plan.services.get(service as usize).map_or(&[], |plan| &plan.checks),
+        }
+    }
+
     fn begin_once(&mut self, id: ProbeId, now: Instant) {
         self.with_once(id, |state| state.pending = 1);
-        if !self.settle_instance(id) {
+        let of_pool = ProbeId::member(id.service).is_some();
+        if !of_pool && !self.settle_instance(id) {
             return;
         }
-        let check = &self.plan.services[id.service as usize].checks[usize::from(id.check)];
+        let Some(check) = self.plan.check(id) else { return };
         let targets = match check.kind {
             Kind::Command(_) | Kind::Process | Kind::Agent(_) | Kind::State(_) => 1,
             Kind::Database(ref plan) if !plan.asks_address() => 1,
@@ -70,6 +119,7 @@ impl Daemon {
                 let result = self.look_at_process(id.service as usize, id.check);
                 self.take_once(Answer { id, result, elapsed_ms: 0, shown: 0 });
             }
+            Kind::Command(_) if of_pool => self.begin_member_program(id),
             Kind::Command(_) => self.begin_program(id),
             Kind::Database(_) if targets > 0 => self.ask_database(id, true),
             Kind::Database(_) => {}
@@ -84,7 +134,7 @@ impl Daemon {
             | Kind::Remote(_) => {
                 for target in 0..targets {
                     let id = ProbeId { target, ..id };
-                    self.prober.start(&mut self.reactor, &self.plan.services, id, now);
+                    self.prober.start(&mut self.reactor, &self.plan, id, now);
                 }
             }
         }
@@ -120,13 +170,22 @@ impl Daemon {
         let ended = |once: &Once| once.checks.iter().all(|(_, state)| state.pending == 0);
         let place = self.once.iter().position(|once| once.cycle == cycle && ended(once));
         let Some(once) = place.map(|place| self.once.swap_remove(place)) else { return };
-        let plan = &self.plan.services[once.service];
+        if ProbeId::member(once.service).is_some() {
+            let docs = once
+                .checks
+                .iter()
+                .filter_map(|(check, state)| self.member_check_doc(once.service, *check, state));
+            let docs: Vec<_> = docs.collect();
+            return self.answer_json(once.client, &docs);
+        }
+        let place = once.service as usize;
+        let plan = &self.plan.services[place];
         let docs: Vec<_> = once
             .checks
             .iter()
             .filter_map(|(check, state)| {
                 let check = plan.checks.get(usize::from(*check))?;
-                Some(self.check_doc(plan, self.watches.get(once.service)?, (check, state)))
+                Some(self.check_doc(plan, self.watches.get(place)?, (check, state)))
             })
             .collect();
         self.answer_json(once.client, &docs);

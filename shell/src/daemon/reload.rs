@@ -33,6 +33,7 @@ impl Daemon {
             Some(format!("{}: goes on with pid {pid} of {name}", plan.services[new].name))
         }));
         lines.extend(self.left_running(&plan));
+        lines.extend(self.left_as_told(&plan));
         if dry_run {
             let exit = u8::from(!lines.is_empty());
             let lines = if lines.is_empty() { vec!["nothing would change".into()] } else { lines };
@@ -198,6 +199,7 @@ impl Daemon {
         let moved = |old| places.iter().position(|place| *place == Some(old));
         let arbiters = std::mem::take(&mut self.arbiters).into_iter();
         self.arbiters = arbiters.filter_map(|(old, it)| Some((moved(old)?, it))).collect();
+        self.end_pool_errands();
         let before = std::mem::replace(&mut self.plan, plan);
         self.reload_hooks(&before.notify);
         self.begin_web();

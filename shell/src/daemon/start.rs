@@ -390,11 +390,27 @@ fn open_journal(options: &Options, plan: &Plan) -> Result<(Journal, Recovered), 
     })
 }
 
+/// A child of a daemon that was killed holds its socket too, for the moment until it has become its
+/// own program: so often it is waited for.
+const OTHERS_GO: u32 = 20;
+const A_MOMENT: std::time::Duration = std::time::Duration::from_millis(50);
+
 fn bind(reactor: &Reactor, path: &Path) -> Result<Control, Refusal> {
     if let Some(dir) = path.parent() {
         let _ = std::fs::create_dir_all(dir); // the bind says what is wrong
     }
-    Control::bind(reactor, path).map_err(|error| match error.kind() {
+    let answers = |bound: &std::io::Result<Control>| {
+        bound.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
+    };
+    let mut bound = Control::bind(reactor, path);
+    for _ in 0..OTHERS_GO {
+        if !answers(&bound) {
+            break;
+        }
+        std::thread::sleep(A_MOMENT);
+        bound = Control::bind(reactor, path);
+    }
+    bound.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => Refusal(
             exit::RUNNING,
             format!("giveover: already running: another daemon answers at {}", path.display()),

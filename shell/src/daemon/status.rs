@@ -245,7 +245,7 @@ impl Daemon {
         let place = self.plan.services.iter().position(|it| it.name == plan.name);
         let number = plan.checks.iter().position(|it| it.name == check.name);
         let (Some(place), Some(number)) = (place, number) else { return doc };
-        let mut parts = vec![doc.cause, self.agent_words(place, number as u8)];
+        let mut parts = vec![doc.cause, self.agent_words(place as u32, number as u8)];
         parts.retain(|part| !part.is_empty());
         doc.cause = parts.join("; ");
         doc

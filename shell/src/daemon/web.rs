@@ -16,7 +16,7 @@ use super::Daemon;
 use super::http;
 use crate::config::plan::Listen;
 use crate::message;
-use crate::reactor::{Reactor, Ready, Room, Timer, Token};
+use crate::reactor::{Door, Knock, Reactor, Ready, Room, Timer, Token};
 use crate::report::model::EventDoc;
 use crate::report::{metrics, page};
 
@@ -76,6 +76,7 @@ enum State {
 pub(super) struct Web {
     listen: Listen,
     listener: Listener,
+    door: Door,
     clients: Vec<Option<Client>>,
     generation: u32,
 }
@@ -104,7 +105,8 @@ impl Web {
                 Listener::Unix(listener, path.clone())
             }
         };
-        Ok(Self { listen: listen.clone(), listener, clients: Vec::new(), generation: 0 })
+        let door = Door::new(token);
+        Ok(Self { listen: listen.clone(), listener, door, clients: Vec::new(), generation: 0 })
     }
 
     /// The daemon ends, or listens elsewhere.
@@ -112,6 +114,7 @@ impl Web {
         for place in 0..self.clients.len() {
             self.remove(reactor, place);
         }
+        self.door.close(reactor);
         match &mut self.listener {
             Listener::Tcp(listener) => drop(reactor.registry().deregister(listener)),
             Listener::Unix(listener, path) => {
@@ -127,12 +130,10 @@ impl Web {
                 Listener::Tcp(listener) => listener.accept().map(|(it, _)| Stream::Tcp(it)),
                 Listener::Unix(listener, _) => listener.accept().map(|(it, _)| Stream::Unix(it)),
             };
-            match accepted {
-                Ok(stream) => self.admit(reactor, stream, now),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                // without descriptors whoever waits there is let in with the next one who comes
-                Err(_) => return,
+            match self.door.knock(reactor, accepted, now) {
+                Knock::Enter(stream) => self.admit(reactor, stream, now),
+                Knock::Gone => {}
+                Knock::Nobody => return,
             }
         }
     }
@@ -383,6 +384,10 @@ impl Daemon {
     pub(super) fn web_due(&mut self, token: Token) {
         let now = self.now;
         let Some(web) = &mut self.web else { return };
+        if token.index == LISTENER {
+            web.door.due();
+            return web.accept(&mut self.reactor, now);
+        }
         let late = web.client(token).is_some_and(|it| it.until.is_some_and(|until| now >= until));
         if late {
             web.remove(&mut self.reactor, token.index as usize);

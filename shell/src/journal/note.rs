@@ -217,7 +217,7 @@ pub struct Hold {
 /// How a member of a pool stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberNote {
-    /// Its checks keep it out.
+    /// Its checks or its agent keep it out.
     pub out: bool,
     /// A person drains it.
     pub drain: Option<Hold>,

@@ -1,5 +1,9 @@
 //! The text of each event of pools.
 
+/// Where agent checks and clients come to.
+pub const LISTENING: &str = "listening";
+/// What is served when nobody is left.
+pub const PAGE: &str = "page";
 /// A failed work unit.
 pub const WORK_UNIT: &str = "its agent says that a work unit has failed";
 /// A silent agent.
@@ -79,5 +83,24 @@ pub fn driver(which: &str, why: &str) -> String {
 /// `haproxy follows again`
 #[must_use]
 pub fn driver_well(which: &str) -> String {
-    format!("{which} follows again")
+    match which {
+        "agents" => "agents are heard again".to_owned(),
+        LISTENING => "it is listened on".to_owned(),
+        PAGE => "the page is served".to_owned(),
+        _ => format!("{which} follows again"),
+    }
+}
+
+/// `web/b: it is drained for whoever was told so, and stays so: nobody watches it any more`
+#[must_use]
+pub fn left(name: &str, state: &str) -> String {
+    format!(
+        "{name}: it is {state} for whoever was told so, and stays so: nobody watches it any more"
+    )
+}
+
+/// `nft: somebody else has changed what is there; it is put right`
+#[must_use]
+pub fn put_right(which: &str) -> String {
+    format!("{which}: somebody else has changed what is there; it is put right")
 }

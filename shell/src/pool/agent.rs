@@ -10,7 +10,7 @@ use mio::net::TcpListener;
 
 use super::guests::Guests;
 use super::token::{Part, token};
-use crate::reactor::{Reactor, Ready, Token};
+use crate::reactor::{Door, Knock, Reactor, Ready, Token};
 
 /// More checks at once than any HAProxy has members here.
 const MOST: usize = 512;
@@ -21,7 +21,7 @@ const LONGEST: usize = 256;
 
 /// The listening sockets, and the checks under way.
 pub struct Agents {
-    listeners: Vec<(SocketAddr, TcpListener)>,
+    listeners: Vec<(SocketAddr, TcpListener, Door)>,
     guests: Guests<Check>,
     /// What was asked for and is not there, said once each.
     unknown: HashSet<String>,
@@ -57,23 +57,31 @@ impl Agents {
     ) -> Vec<(SocketAddr, io::Error)> {
         let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut self.listeners)
             .into_iter()
-            .partition(|(address, _)| wanted.contains(address));
+            .partition(|(address, ..)| wanted.contains(address));
         self.listeners = kept;
-        gone.into_iter().for_each(|(_, mut listener)| reactor.remove(&mut listener));
+        for (_, mut listener, mut door) in gone {
+            door.close(reactor);
+            reactor.remove(&mut listener);
+        }
         self.unknown.clear();
         let mut failed = Vec::new();
         for address in wanted {
-            if self.listeners.iter().any(|(known, _)| known == address) {
+            if self.listens(*address) {
                 continue;
             }
             match TcpListener::bind(*address) {
-                Ok(listener) => self.listeners.push((*address, listener)),
+                Ok(listener) => {
+                    let door = Door::new(token(Part::AgentListener, 0, 0));
+                    self.listeners.push((*address, listener, door));
+                }
                 Err(error) => failed.push((*address, error)),
             }
         }
         // Places may have moved.
-        for (place, (address, listener)) in self.listeners.iter_mut().enumerate() {
+        for (place, (address, listener, door)) in self.listeners.iter_mut().enumerate() {
             let token = token(Part::AgentListener, place as u32, 0);
+            door.close(reactor);
+            *door = Door::new(token);
             let added = reactor
                 .change(listener, token, Interest::READABLE)
                 .or_else(|_| reactor.add(listener, token, Interest::READABLE));
@@ -87,15 +95,15 @@ impl Agents {
     /// Whether somebody listens there.
     #[must_use]
     pub fn listens(&self, address: SocketAddr) -> bool {
-        self.listeners.iter().any(|(known, _)| *known == address)
+        self.listeners.iter().any(|(known, ..)| *known == address)
     }
 
     /// A listener is ready: takes all who come.
     pub fn accept(&mut self, reactor: &mut Reactor, place: usize, now: Instant) {
         loop {
-            let Some((_, listener)) = self.listeners.get(place) else { return };
-            match listener.accept() {
-                Ok((stream, _)) => {
+            let Some((_, listener, door)) = self.listeners.get_mut(place) else { return };
+            match door.knock(reactor, listener.accept(), now) {
+                Knock::Enter((stream, _)) => {
                     if let Some(token) = self.guests.admit(reactor, stream, Check::default()) {
                         let timer = reactor.timers.arm(token, now.after(PATIENCE));
                         if let Some((_, place)) = super::part(token) {
@@ -105,13 +113,18 @@ impl Agents {
                         }
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                // No descriptors: HAProxy asks again, and each time it does this is an edge.
-                Err(_) => return,
+                Knock::Gone => {}
+                Knock::Nobody => return,
             }
         }
+    }
+
+    /// A listener is tried again.
+    pub fn accept_again(&mut self, reactor: &mut Reactor, place: usize, now: Instant) {
+        if let Some((.., door)) = self.listeners.get_mut(place) {
+            door.due();
+        }
+        self.accept(reactor, place, now);
     }
 
     /// A check is ready. `answer` says what to tell of `POOL/MEMBER`; one that there is not is

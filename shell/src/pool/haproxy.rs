@@ -173,6 +173,19 @@ pub fn sessions(text: &str, backend: &str, server: &str) -> Vec<(SocketAddr, Soc
     found
 }
 
+/// The answer, if it came to its end: an empty line, which is all of it where all is well. One that
+/// is cut short, as when HAProxy ends in the middle of it, says nothing of what is not in it.
+fn whole(heard: &[u8]) -> io::Result<String> {
+    let ends = heard == b"\n" || heard.ends_with(b"\n\n");
+    if !ends {
+        return Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "it hung up before its answer was whole",
+        ));
+    }
+    Ok(String::from_utf8_lossy(heard).into_owned())
+}
+
 /// Whether an answer to `set` or `shutdown` says that it was done.
 ///
 /// # Errors
@@ -238,7 +251,7 @@ impl Exchange {
         let mut buffer = [0; 16 << 10];
         loop {
             match self.stream.read(&mut buffer) {
-                Ok(0) => return Some(Ok(String::from_utf8_lossy(&self.heard).into_owned())),
+                Ok(0) => return Some(whole(&self.heard)),
                 Ok(count) if self.heard.len() < LONGEST => {
                     self.heard.extend_from_slice(buffer.get(..count).unwrap_or_default());
                 }
@@ -325,6 +338,17 @@ mod tests {
     fn an_empty_answer_is_success_and_anything_else_is_not() {
         assert_eq!(done("\n"), Ok(()));
         assert_eq!(done("No such backend.\n\n"), Err("No such backend.".into()));
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_short_is_none() {
+        assert_eq!(whole(b"\n").expect("success"), "\n");
+        assert!(whole(SERVERS.as_bytes()).is_ok());
+        for cut in 0..SERVERS.len() - 1 {
+            assert!(whole(&SERVERS.as_bytes()[..cut]).is_err(), "cut at {cut}");
+        }
+        let garbled = whole(b"\xff\xfe\n\n").expect("it came to its end");
+        assert!(servers(&garbled).is_err() && done(&garbled).is_err());
     }
 
     /// Of real sessions the lines that matter.

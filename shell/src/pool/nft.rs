@@ -18,16 +18,20 @@ pub struct Wanted {
     pub works: Vec<(SocketAddr, u32)>,
     /// Whose connections are rejected.
     pub cut: Vec<SocketAddr>,
+    /// Where the map leads when nobody gets work.
+    pub instead: Option<SocketAddr>,
 }
 
 impl Wanted {
     /// The members in the slots of the map: each at least once where there is room, the rest by
-    /// weight, spread so that neighbours differ. Empty when nobody works.
+    /// weight, spread so that neighbours differ. When nobody works all of them lead to what acts
+    /// instead, or there are none.
     #[must_use]
     pub fn slots(&self, count: u16) -> Vec<SocketAddr> {
         let sum: u64 = self.works.iter().map(|(_, weight)| u64::from((*weight).max(1))).sum();
         if sum == 0 {
-            return Vec::new();
+            let instead = self.instead.iter().copied();
+            return instead.flat_map(|it| std::iter::repeat_n(it, count.into())).collect();
         }
         // Whoever is owed most gets the next slot: shares come out even over any stretch.
         let mut owed: Vec<i64> = vec![0; self.works.len()];
@@ -131,7 +135,7 @@ mod tests {
 
     fn wanted() -> Wanted {
         let (a, b) = (at("10.0.0.1:80"), at("10.0.0.2:80"));
-        Wanted { works: vec![(a, 3), (b, 1)], cut: vec![at("10.0.0.3:80")] }
+        Wanted { works: vec![(a, 3), (b, 1)], cut: vec![at("10.0.0.3:80")], instead: None }
     }
 
     #[test]
@@ -141,6 +145,8 @@ mod tests {
         let many = wanted().slots(64);
         assert_eq!(many.iter().filter(|it| **it == a).count(), 48);
         assert_eq!(Wanted::default().slots(64), []);
+        let instead = Wanted { instead: Some(b), ..Wanted::default() };
+        assert_eq!(instead.slots(3), [b, b, b]);
     }
 
     #[test]

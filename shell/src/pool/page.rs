@@ -11,9 +11,9 @@ use mio::net::{TcpListener, TcpStream};
 use rustix::net::sockopt::set_socket_linger;
 
 use super::guests::Guests;
-use super::request::{Client, Serving, Step};
+use super::request::{Client, Served, Serving, Step};
 use super::token::{Part, token};
-use crate::reactor::{Reactor, Ready, Token};
+use crate::reactor::{Door, Knock, Reactor, Ready, Token};
 
 /// More clients than this at once are turned away.
 const MOST: usize = 1024;
@@ -41,6 +41,7 @@ struct Listener {
     address: SocketAddr,
     serving: Serving,
     socket: TcpListener,
+    door: Door,
 }
 
 struct Guest {
@@ -80,18 +81,29 @@ impl Pages {
         for (address, serving) in wanted {
             let place = old.iter().position(|known| known.address == address);
             let made = match place {
-                Some(place) => Ok(old.swap_remove(place).socket),
+                Some(place) => {
+                    let mut known = old.swap_remove(place);
+                    known.door.close(reactor);
+                    Ok(known.socket)
+                }
                 None => TcpListener::bind(address),
             };
             match made {
-                Ok(socket) => self.listeners.push(Listener { address, serving, socket }),
+                Ok(socket) => {
+                    let door = Door::new(token(Part::PageListener, 0, 0));
+                    self.listeners.push(Listener { address, serving, socket, door });
+                }
                 Err(error) => failed.push((address, error)),
             }
         }
-        old.into_iter().for_each(|mut gone| reactor.remove(&mut gone.socket));
+        for mut gone in old {
+            gone.door.close(reactor);
+            reactor.remove(&mut gone.socket);
+        }
         // Places may have moved.
         for (place, it) in self.listeners.iter_mut().enumerate() {
             let token = token(Part::PageListener, place as u32, 0);
+            it.door = Door::new(token);
             let added = reactor
                 .change(&mut it.socket, token, Interest::READABLE)
                 .or_else(|_| reactor.add(&mut it.socket, token, Interest::READABLE));
@@ -117,9 +129,14 @@ impl Pages {
     /// A listener is ready: takes all who come.
     pub fn accept(&mut self, reactor: &mut Reactor, place: usize, now: Instant) {
         loop {
-            let Some(listener) = self.listeners.get(place) else { return };
-            match listener.socket.accept() {
-                Ok((stream, _)) => {
+            let Some(listener) = self.listeners.get_mut(place) else { return };
+            match listener.door.knock(reactor, listener.socket.accept(), now) {
+                // Whoever waits for us to speak first must not wait for that.
+                Knock::Enter((stream, _)) if listener.serving.served == Served::Reset => {
+                    let _ = set_socket_linger(stream.as_fd(), Some(Duration::ZERO));
+                    self.answered += 1;
+                }
+                Knock::Enter((stream, _)) => {
                     let until = now.after(PATIENCE);
                     let guest = Guest {
                         serving: listener.serving.clone(),
@@ -134,12 +151,18 @@ impl Pages {
                         self.arm(reactor, token, until);
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(_) => return, // no descriptors: whoever comes next makes another edge
+                Knock::Gone => {}
+                Knock::Nobody => return,
             }
         }
+    }
+
+    /// A listener is tried again.
+    pub fn accept_again(&mut self, reactor: &mut Reactor, place: usize, now: Instant) {
+        if let Some(listener) = self.listeners.get_mut(place) {
+            listener.door.due();
+        }
+        self.accept(reactor, place, now);
     }
 
     /// A client is ready.
@@ -183,6 +206,18 @@ impl Pages {
         let mut end = End::None;
         let mut read = 0;
         while end == End::None && read < A_TURN {
+            if guest.state.client.waits() {
+                match guest.state.push_out(&mut guest.stream) {
+                    Sent::Failed => end = End::Reset,
+                    Sent::Some => break, // it reads first
+                    Sent::All => {
+                        let (more, answers) = guest.state.take(&[], now);
+                        self.answered += answers;
+                        end = more;
+                    }
+                }
+                continue;
+            }
             match guest.stream.read(&mut self.buffer) {
                 Ok(0) => end = End::Orderly,
                 Ok(count) => {
@@ -243,6 +278,7 @@ impl Guest {
             self.drained += bytes.len() as u64;
             return (if self.drained > MOST_DRAINED { End::Orderly } else { End::None }, 0);
         }
+        self.unsent.drain(..std::mem::take(&mut self.sent));
         let before = self.unsent.len();
         let step = self.client.take(bytes, &self.serving, &mut self.unsent);
         let answers = u64::from(self.unsent.len() > before);

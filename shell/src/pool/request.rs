@@ -4,15 +4,19 @@
 //! something unread it would be reset, and the page lost with it.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// No head is longer; one that is gets its answer all the same, and then the end.
 const LONGEST_HEAD: usize = 16 << 10;
+/// So much is owed to one client before it must read some of it: who asks and never reads would
+/// have us keep a page for each request.
+const MOST_UNSENT: usize = 256 << 10;
 
 /// What is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// A page, with status 503.
-    Page(Vec<u8>),
+    /// A page, with status 503; all clients have the same.
+    Page(Arc<[u8]>),
     /// Another place, with status 302.
     Redirect(String),
     /// Nothing: connections are reset.
@@ -46,10 +50,13 @@ pub enum Step {
 pub struct Client {
     heard: Vec<u8>,
     drains: bool,
+    /// Requests wait in `heard` until it has read what it is owed.
+    waits: bool,
 }
 
 impl Client {
-    /// Takes what was read, and adds to `out` what is to be sent.
+    /// Takes what was read, if anything was, and adds to `out`, which holds what is not sent yet,
+    /// what is to be sent.
     pub fn take(&mut self, bytes: &[u8], serving: &Serving, out: &mut Vec<u8>) -> Step {
         if self.drains {
             return Step::Drain;
@@ -60,6 +67,10 @@ impl Client {
         self.heard.extend_from_slice(bytes);
         let mut answered = false;
         loop {
+            self.waits = out.len() >= MOST_UNSENT;
+            if self.waits {
+                return Step::Answered;
+            }
             match self.one(serving, out) {
                 Step::Answered => answered = true,
                 Step::Read if answered => return Step::Answered,
@@ -80,6 +91,12 @@ impl Client {
     #[must_use]
     pub const fn is_draining(&self) -> bool {
         self.drains
+    }
+
+    /// Whether there are requests to be answered once some of what it is owed has been sent.
+    #[must_use]
+    pub const fn waits(&self) -> bool {
+        self.waits && !self.drains
     }
 
     /// Whether a part of a request has come.
@@ -196,7 +213,7 @@ mod tests {
     use super::*;
 
     fn page() -> Serving {
-        Serving { served: Served::Page(b"<p>sorry".to_vec()), retry_after_s: Some(30) }
+        Serving { served: Served::Page(b"<p>sorry".as_slice().into()), retry_after_s: Some(30) }
     }
 
     fn redirect() -> Serving {
@@ -259,6 +276,24 @@ mod tests {
         let three = [&request[..], request, request].concat();
         let (text, step) = said(&three, &page());
         assert_eq!((text.matches("503").count(), step), (3, Step::Answered));
+    }
+
+    /// A page of a megabyte, asked for a thousand times by one who never reads.
+    #[test]
+    fn who_asks_and_never_reads_is_not_owed_more_and_more() {
+        let serving = Serving { served: Served::Page(vec![b'x'; 1 << 20].into()), ..page() };
+        let requests = b"GET / HTTP/1.1\r\n\r\n".repeat(1000);
+        let mut client = Client::default();
+        let mut out = Vec::new();
+        assert_eq!(client.take(&requests, &serving, &mut out), Step::Answered);
+        assert!(client.waits() && out.len() < 2 << 20, "{}", out.len());
+        let mut answers = 0;
+        while client.waits() {
+            answers += 1;
+            out.clear(); // it has read
+            client.take(&[], &serving, &mut out);
+        }
+        assert_eq!(answers, 1000);
     }
 
     #[test]

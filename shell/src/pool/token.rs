@@ -20,10 +20,14 @@ pub enum Part {
     Haproxy,
     /// A pool's drivers: what is to be tried again, or looked at again.
     Drivers,
+    /// Connections of a pool's members that were made after a cut.
+    Stragglers,
+    /// What could not be listened on is tried again.
+    Listen,
 }
 
 impl Part {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 9] = [
         Self::Machine,
         Self::AgentListener,
         Self::AgentClient,
@@ -31,6 +35,8 @@ impl Part {
         Self::PageClient,
         Self::Haproxy,
         Self::Drivers,
+        Self::Stragglers,
+        Self::Listen,
     ];
 }
 

@@ -4,6 +4,7 @@ use super::events;
 use super::model::{EventDoc, HostDoc, ServiceDoc, StatusDoc};
 use super::paint::Paint;
 use super::phrase;
+use super::pool;
 use super::status;
 use super::table::{Column, Edge, Table, WIDTH, cut, wide};
 use crate::message::span;
@@ -60,8 +61,14 @@ pub fn frame(
     }
     lines.push(cut(&header(doc), width));
     lines.push(String::new());
-    lines.extend(table(doc, window, width));
-    lines.push(String::new());
+    if !doc.services.is_empty() || doc.pools.is_empty() {
+        lines.extend(table(doc, window, width));
+        lines.push(String::new());
+    }
+    for pool in &doc.pools {
+        lines.extend(pool::section(pool, status::taken(doc), window.paint));
+        lines.push(String::new());
+    }
     // The legend keeps the last line, events take what is left.
     let room = window.rows.saturating_sub(lines.len() + 1).min(EVENTS);
     lines.extend(events::newest(events, room).iter().map(|line| cut(line, width)));
@@ -128,6 +135,7 @@ fn cycles(service: &ServiceDoc) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::model::{MemberDoc, PoolDoc};
     use super::super::sample;
     use super::*;
 
@@ -186,6 +194,33 @@ collector  ok         2h  ..........   0  1 of 2    ......R......?......  probe 
         assert_eq!(bar(u16::MAX), "##########65535");
         let service = ServiceDoc { cycles: ".x".into(), ..sample::web() };
         assert_eq!(cycles(&service), "                  .x");
+    }
+
+    #[test]
+    fn pools_stand_below_the_services() {
+        let member = MemberDoc {
+            name: "a".into(),
+            address: "10.0.0.11:80".into(),
+            state: "out".into(),
+            why: "page refused".into(),
+            for_ms: 14_000,
+            ..MemberDoc::default()
+        };
+        let pool = PoolDoc { name: "front".into(), members: vec![member], ..PoolDoc::default() };
+        let mut doc = StatusDoc { pools: vec![pool], ..sample::watched() };
+        let frame = frame(&doc, &events(), None, &WINDOW);
+        assert!(frame[2].starts_with("SERVICE "), "{frame:?}");
+        let expected = [
+            "front   0 of 1 take work",
+            "MEMBER  ADDRESS       STATE  FOR  WEIGHT  CHECKS",
+            "a       10.0.0.11:80  out    14s       -  page refused",
+            "",
+        ];
+        assert_eq!(frame[8..12], expected);
+        // A host that has nothing but pools shows nothing but pools.
+        doc.services.clear();
+        let frame = super::frame(&doc, &[], None, &WINDOW);
+        assert_eq!(frame[2..6], expected);
     }
 
     #[test]

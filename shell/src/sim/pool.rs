@@ -178,6 +178,7 @@ impl<'s> Player<'s> {
                     self.feed(Event::Agent { member, load: *load, failed: *failed }, now);
                 }
             }
+            PoolInput::Deaf => self.feed(Event::Deaf, now),
             PoolInput::Elsewhere(all) => {
                 for (member, failed) in all {
                     if self.scenario.whole_server {
@@ -202,8 +203,12 @@ impl<'s> Player<'s> {
     fn restart(&mut self, now: Instant) {
         let setup = |member: &giveover_core::pool::Member| Setup {
             backup: member.is_backup(),
-            start: if member.is_unfit() { Start::Out } else { Start::In },
+            start: match member.is_unfit() || member.is_down_by_agent() {
+                true => Start::Out,
+                false => Start::In,
+            },
             drain: member.drained().map(|drain| Drain { has_cut: false, ..drain }),
+            elsewhere: member.is_down_elsewhere(),
         };
         let setups: Vec<Setup> = self.pool.members().iter().map(setup).collect();
         let Ok(pool) = Pool::new(self.scenario.settings, &setups, now) else { return };

@@ -136,6 +136,18 @@ impl Heard {
         Taken::Counts { failed, well }
     }
 
+    /// The load that was said last, in hundredths.
+    #[must_use]
+    pub fn load(&self) -> Option<u32> {
+        self.last.as_ref()?.load
+    }
+
+    /// Whether a work unit had failed when last something was heard.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.last.iter().flat_map(|last| &last.units).any(|(_, code)| *code != 0)
+    }
+
     fn accept(
         &self,
         plan: &AgentPlan,

@@ -20,6 +20,7 @@ fn key() -> Key {
 
 fn plan() -> AgentPlan {
     AgentPlan {
+        full: 1,
         name: "web-1".into(),
         transport: Transport::Udp,
         interval: Span::from_secs(6),

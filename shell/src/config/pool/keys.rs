@@ -61,7 +61,13 @@ pub(super) const POOL: &[Key] = &[
         "duration",
         "",
         "how often agents report: silent for (this + 10s) × 3, a \
-         member is excluded",
+         member is excluded; where a check hears agents it says so itself",
+    ),
+    key(
+        "agent_required",
+        "true or false",
+        "false",
+        "an agent that was never heard is silent too, and not just awaited",
     ),
     key("busy", "share, or { from, until }", "", "the load from which a member is busy"),
     key("agent", "ADDRESS:PORT", "", "where HAProxy's agent checks are answered"),

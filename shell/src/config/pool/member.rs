@@ -90,7 +90,7 @@ pub(super) fn checks(
         host => host.to_string(),
     };
     let read = entries.iter().map(|entry| {
-        let entry = asked_of(entry, &authority, &host);
+        let entry = asked_of(entry, &member.name, &authority, &host);
         let check = check::read(&entry, &around, out)?;
         if can_be_asked(&check.kind) {
             return Some(check);
@@ -105,31 +105,40 @@ pub(super) fn checks(
     read.into_iter().collect()
 }
 
-/// The check with `$MEMBER` in its target replaced. `ping://$MEMBER` means the host alone.
-fn asked_of(entry: &Entry, authority: &str, host: &str) -> Entry {
-    let put = |text: &str| {
-        let with = if text.starts_with("ping:") { host } else { authority };
+/// The check with `$MEMBER` in its target replaced. `ping://$MEMBER` means the host alone, and an
+/// agent has the member's name.
+fn asked_of(entry: &Entry, name: &str, authority: &str, host: &str) -> Entry {
+    let put = |key: &str, text: &str| {
+        let with = match text.split_once(':') {
+            Some(("ping", _)) => host,
+            Some(("agent", _)) => name,
+            _ if key == "name" => name,
+            _ => authority,
+        };
         text.replace("$MEMBER", with)
     };
     let mut entry = entry.clone();
     match &mut entry.node.value {
-        Value::Text(text) => *text = put(text),
+        Value::Text(text) => *text = put("", text),
         Value::Table(table) => replace_in(table, &put),
         _ => {}
     }
     entry
 }
 
-fn replace_in(table: &mut Table, put: &dyn Fn(&str) -> String) {
+fn replace_in(table: &mut Table, put: &dyn Fn(&str, &str) -> String) {
     for entry in &mut table.0 {
         match &mut entry.node.value {
-            Value::Text(text) if matches!(&*entry.key, "url" | "address") => *text = put(text),
+            Value::Text(text) if matches!(&*entry.key, "url" | "address" | "name") => {
+                *text = put(&entry.key, text);
+            }
             _ => {}
         }
     }
 }
 
-/// Whether a member can be asked so: by one connection, one datagram or one command at a time.
+/// Whether a member can be asked so, by one connection, one datagram or one command at a time, or
+/// says it by itself.
 const fn can_be_asked(kind: &Kind) -> bool {
     match kind {
         Kind::Tcp { .. }
@@ -138,11 +147,8 @@ const fn can_be_asked(kind: &Kind) -> bool {
         | Kind::Talk(_)
         | Kind::Tls(_)
         | Kind::Hello(_)
-        | Kind::Remote(_) => true,
-        Kind::Process
-        | Kind::Xfnts { .. }
-        | Kind::Database(_)
-        | Kind::Agent(_)
-        | Kind::State(_) => false,
+        | Kind::Remote(_)
+        | Kind::Agent(_) => true,
+        Kind::Process | Kind::Xfnts { .. } | Kind::Database(_) | Kind::State(_) => false,
     }
 }

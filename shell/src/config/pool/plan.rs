@@ -9,8 +9,9 @@ use giveover_core::pool::Settings;
 use giveover_core::time::Span;
 use serde::{Deserialize, Serialize};
 
+use crate::config::agent::AgentPlan;
 use crate::config::few::Few;
-use crate::config::plan::{CheckPlan, Host, Target};
+use crate::config::plan::{CheckPlan, Host, Kind, Target};
 
 /// `[pool.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +59,15 @@ pub struct MemberPlan {
 }
 
 impl MemberPlan {
+    /// The place of the check that hears its agent, and how, unless that is only shown.
+    #[must_use]
+    pub fn agent(&self) -> Option<(u8, &AgentPlan)> {
+        self.checks.iter().zip(0..).find_map(|(check, place)| match &check.kind {
+            Kind::Agent(agent) if !check.observe => Some((place, &**agent)),
+            _ => None,
+        })
+    }
+
     /// Its address, where it is one and not a name.
     #[must_use]
     pub const fn address(&self) -> Option<SocketAddr> {

@@ -6,7 +6,7 @@ use giveover_core::time::Span;
 use super::plan::{Instead, MemberPlan, PoolPlan};
 use super::{keys, member, outward};
 use crate::config::name;
-use crate::config::plan::Kind;
+use crate::config::plan::{CheckPlan, Kind};
 use crate::config::reader::{Reader, header};
 use crate::config::report::Findings;
 use crate::config::tree::{Entry, Node, Table, Value};
@@ -68,15 +68,15 @@ fn read(entry: &Entry, table: &Table, trusted: bool, out: &mut Findings) -> Opti
     let none_left = reader
         .entry("none_left")
         .and_then(|it| outward::none_left(it, &entry.key, tls.as_deref(), out));
-    let heartbeat = reader.read("heartbeat", values::positive_span, out);
+    let (silence, agent_required) = agents(&reader, &members, &ladder, out);
     let settings = Settings {
         interval,
         rise: reader.read("rise", values::number(1..=16), out).unwrap_or(default.rise),
         fall: reader.entry("fall").and_then(|it| fall(it, out)).unwrap_or(default.fall),
         min_members: min_members(&reader, out),
         busy: reader.entry("busy").and_then(|it| busy(it, out)),
-        silence: heartbeat.map(silence),
-        agent_required: false,
+        silence,
+        agent_required,
         fallback: none_left.is_some(),
         cut,
         trusted,
@@ -114,6 +114,55 @@ fn read(entry: &Entry, table: &Table, trusted: bool, out: &mut Findings) -> Opti
 pub(crate) fn silence(heartbeat: Span) -> Span {
     let ms = (u64::from(heartbeat.as_millis()) + SILENCE.0) * SILENCE.1;
     Span::from_millis(u32::try_from(ms).unwrap_or(u32::MAX))
+}
+
+/// The silence of an agent that excludes its member, and whether every member must have one.
+fn agents(
+    reader: &Reader<'_>,
+    members: &[MemberPlan],
+    ladder: &[u8],
+    out: &mut Findings,
+) -> (Option<Span>, bool) {
+    let heartbeat = reader.read("heartbeat", values::positive_span, out);
+    let required = reader.read("agent_required", values::boolean, out).unwrap_or(false);
+    let is_agent = |check: &&CheckPlan| matches!(check.kind, Kind::Agent(_));
+    let checks = || members.first().into_iter().flat_map(|it| it.checks.iter());
+    let place = |name: &str| {
+        let found = match reader.entry("check").map(|entry| &entry.node.value) {
+            Some(Value::Table(table)) => table.get(name),
+            _ => None,
+        };
+        found.map_or(reader.header, |entry| entry.place)
+    };
+    if let Some(second) = checks().filter(is_agent).nth(1) {
+        let message = format!("check.{}: a member has one agent", second.name);
+        out.error(place(&second.name), message).label("it reports several work units");
+    }
+    if let Some(one) = checks().find(is_agent) {
+        let name = |member: &MemberPlan| member.agent().map(|(_, agent)| agent.name.clone());
+        let first = members.first().and_then(name);
+        if first.is_some() && members.iter().skip(1).any(|it| name(it) == first) {
+            let message = format!("check.{}: all members would have the same agent", one.name);
+            out.error(place(&one.name), message).label("agent://ADDRESS:PORT/$MEMBER");
+        }
+    }
+    if let Some(rung) =
+        ladder.iter().find_map(|rung| checks().nth(usize::from(*rung)).filter(is_agent))
+    {
+        let message = format!("ladder: `{}` is heard, not asked", rung.name);
+        out.error(reader.place("ladder"), message).label("an agent takes its member out by itself");
+    }
+    let heard = members.first().and_then(|it| it.agent()).map(|(_, agent)| agent.silence());
+    if let (Some(_), Some(_), Some(entry)) = (heartbeat, heard, reader.entry("heartbeat")) {
+        let message = "heartbeat: the agent check says how often they come";
+        out.error(entry.place, message).label("leave it out; `interval` in the check");
+    }
+    let silence = heartbeat.map(silence).or(heard);
+    if let (true, None, Some(entry)) = (required, silence, reader.entry("agent_required")) {
+        let message = "agent_required: nobody says how often agents report";
+        out.error(entry.place, message).label("`heartbeat`, or a check of kind agent");
+    }
+    (silence, required)
 }
 
 fn read_members(reader: &Reader<'_>, times: (Span, Span), out: &mut Findings) -> Vec<MemberPlan> {

@@ -74,6 +74,8 @@ pub enum PoolInput {
     Check(Vec<(usize, usize, Finds)>),
     /// An agent reports: member, load, a failed work unit.
     Agent(Vec<(usize, Option<u8>, bool)>),
+    /// Nobody could be heard up to now, and that was us.
+    Deaf,
     /// Another service of a member's server fails, or is well.
     Elsewhere(Vec<(usize, bool)>),
     /// Trusted servers answer from now on, or do not.
@@ -148,6 +150,7 @@ const POOL: &[Key] = &[
     key("fall", "1 to 16, or { count, of }", "", "failed cycles that exclude it"),
     key("min_members", "a number", "", "so many stay in"),
     key("heartbeat", "duration", "", "how often agents report"),
+    key("agent_required", "true or false", "", "who was never heard is silent too"),
     key("busy", "{ from, until }", "", "the load from which a member is busy"),
     key("none_left", "true or false", "", "something acts when none is left"),
     key("cut", "true or false", "", "connections are cut"),
@@ -164,6 +167,7 @@ const INPUTS: &[Key] = &[
     key("tick", "true", "", "time has passed"),
     key("check", "a word, or { MEMBER = word or { CHECK = word } }", "", "what checks find"),
     key("agent", "{ MEMBER = { load, failed } }", "", "an agent reports"),
+    key("deaf", "true", "", "no agent could be heard up to now, and that was us"),
     key("elsewhere", "{ MEMBER = \"fails\" or \"ok\" }", "", "another service of its server"),
     key("trusted", "\"answer\" or \"silent\"", "", "trusted servers"),
     key("link", "\"up\" or \"down\"", "", "our own way out"),
@@ -322,7 +326,7 @@ fn pool(entry: Option<&Entry>, out: &mut Findings) -> (Settings, bool) {
         min_members: number("min_members", out).unwrap_or(0),
         busy: reader.entry("busy").and_then(|it| busy(it, out)),
         silence: heartbeat.map(scenario::silence),
-        agent_required: false,
+        agent_required: yes("agent_required", out),
         fallback: yes("none_left", out),
         cut: yes("cut", out),
         trusted: yes("trusted", out),
@@ -393,6 +397,7 @@ impl Context<'_> {
         let (key, node) = (entry.key.as_str(), &entry.node);
         Some(match key {
             "tick" => values::boolean(key, node, out).map(|_| PoolInput::Tick)?,
+            "deaf" => values::boolean(key, node, out).map(|_| PoolInput::Deaf)?,
             "restart" => {
                 values::one_of(&["monitor"])(key, node, out).map(|_| PoolInput::Restart)?
             }

@@ -374,3 +374,64 @@ giveover.toml:32:38: error: listen: agent checks of pool.first are answered ther
 "#,
     );
 }
+
+/// Agents are heard, each under its member's name, and say how often themselves.
+#[test]
+fn a_check_that_hears_agents_is_a_layer_of_its_own() {
+    let plan = plan_of(
+        r#"
+[pool.web]
+check.port = "tcp"
+check.beat = { url = "agent://0.0.0.0/$MEMBER", interval = "4s", count = 2, full = 8 }
+agent = "127.0.0.1:9707"
+agent_required = true
+member.a = "10.0.0.11:80"
+member.b = "10.0.0.12:80"
+"#,
+    );
+    let [pool] = &plan.pools[..] else { panic!("one pool") };
+    // (4 + 10) × 2
+    assert_eq!(pool.settings.silence, Some(Span::from_secs(28)));
+    assert!(pool.settings.agent_required);
+    let names: Vec<_> = pool.members.iter().filter_map(|it| it.agent()).collect();
+    assert_eq!(
+        names.iter().map(|(at, it)| (*at, &*it.name)).collect::<Vec<_>>(),
+        [(1, "a"), (1, "b")]
+    );
+    assert_eq!((names[0].1.percent(400), names[0].1.percent(900)), (50, 100));
+    check(
+        r#"
+[pool.web]
+check.beat = { url = "agent://0.0.0.0/web", observe = false }
+check.more = "agent://0.0.0.0/$MEMBER"
+ladder = ["beat"]
+heartbeat = "6s"
+agent = "127.0.0.1:9707"
+member.a = "10.0.0.11:80"
+member.b = "10.0.0.12:80"
+[pool.mail]
+check.port = "tcp"
+agent = "127.0.0.1:9707"
+agent_required = true
+member.a = "10.0.0.11:25"
+"#,
+        r#"
+giveover.toml:2:7: error: check.beat: all members would have the same agent
+  2 | check.beat = { url = "agent://0.0.0.0/web", observe = false }
+    |       ^^^^ agent://ADDRESS:PORT/$MEMBER
+giveover.toml:3:7: error: check.more: a member has one agent
+  3 | check.more = "agent://0.0.0.0/$MEMBER"
+    |       ^^^^ it reports several work units
+giveover.toml:4:1: error: ladder: `beat` is heard, not asked
+  4 | ladder = ["beat"]
+    | ^^^^^^ an agent takes its member out by itself
+giveover.toml:5:1: error: heartbeat: the agent check says how often they come
+  5 | heartbeat = "6s"
+    | ^^^^^^^^^ leave it out; `interval` in the check
+giveover.toml:12:1: error: agent_required: nobody says how often agents report
+  12 | agent_required = true
+     | ^^^^^^^^^^^^^^ `heartbeat`, or a check of kind agent
+5 errors
+"#,
+    );
+}

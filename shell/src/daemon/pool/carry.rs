@@ -47,6 +47,13 @@ impl Daemon {
         self.tell_other_pools(pool, &failed);
     }
 
+    /// We did not run: what agents said meanwhile may be lost.
+    pub(in crate::daemon) fn pools_slept(&mut self) {
+        for pool in 0..self.pools.list.len() {
+            self.feed_pool(pool, Event::Deaf);
+        }
+    }
+
     /// Arms the pool's timer if its machine wants to be woken earlier than one is armed for.
     pub(super) fn arm_pool(&mut self, pool: usize) {
         let Some(state) = self.pools.list.get_mut(pool) else { return };
@@ -112,7 +119,7 @@ impl Daemon {
                 until: drain.until,
             });
             let note = MemberNote {
-                out: member.is_unfit(),
+                out: member.is_unfit() || member.is_down_by_agent(),
                 cut_at: drain.and_then(|drain| drain.cut_at),
                 drain: hold,
             };
@@ -146,7 +153,7 @@ impl Daemon {
         Some(self.plan.pools.get(pool)?.members.get(member)?.target.host.clone())
     }
 
-    fn tell_whole_server(&mut self, host: &Host) {
+    pub(super) fn tell_whole_server(&mut self, host: &Host) {
         let members: Vec<(usize, usize)> = self
             .plan
             .pools

@@ -9,8 +9,9 @@ use super::{probe_id, whose};
 use crate::check::command::Command;
 use crate::check::{Answer, ProbeId};
 use crate::config::dollar::Values;
-use crate::config::plan::{Kind, MemberPlan, PoolPlan};
+use crate::config::plan::{CheckPlan, Kind, MemberPlan, PoolPlan};
 use crate::daemon::Daemon;
+use crate::daemon::once::ONCE;
 
 /// The order of a pool's checks.
 fn ladder<'p>(plan: &'p PoolPlan, member: &MemberPlan) -> Ladder<'p> {
@@ -36,10 +37,13 @@ impl Daemon {
         let Some(of_member) = plan.members.get(member) else { return };
         let state = self.pools.list.get_mut(pool).and_then(|it| it.members.get_mut(member));
         let Some(state) = state else { return };
-        state.cycle = state.cycle.wrapping_add(1) & (u32::MAX >> 1);
+        state.cycle = state.cycle.wrapping_add(1) & !ONCE;
         let mut due = Checks::NONE;
         for (place, (check, known)) in of_member.checks.iter().zip(&mut state.checks).enumerate() {
             known.not_evaluated = false;
+            if matches!(check.kind, Kind::Agent(_)) {
+                continue; // it speaks by itself, and has a layer of its own
+            }
             let healthy = known.result == Some(ProbeResult::Healthy);
             let waits = check.every.is_some_and(|every| healthy && now < known.at.after(every));
             if !waits {
@@ -48,7 +52,50 @@ impl Daemon {
         }
         let (round, step) = Round::begin(&ladder(plan, of_member), due);
         state.round = Some((ticket, round));
+        self.listen_to_member(pool, member);
         self.follow_member(pool, member, step);
+    }
+
+    /// Once a cycle: the agent of a member can be heard, or its silence says nothing of it.
+    fn listen_to_member(&mut self, pool: usize, member: usize) {
+        let plan = self.plan.pools.get(pool).and_then(|plan| plan.members.get(member));
+        let Some(plan) = plan else { return };
+        let is_agent = |check: &CheckPlan| matches!(check.kind, Kind::Agent(_));
+        let Some(place) = plan.checks.iter().position(is_agent) else { return };
+        let id = probe_id(pool, member, place as u8, 0);
+        match self.deaf_to(id) {
+            Some(why) => {
+                self.has_trouble(pool, "agents", why);
+                self.feed_pool(pool, Event::Deaf);
+            }
+            None => self.is_well(pool, "agents"),
+        }
+        self.show_agent(pool, member, place as u8);
+    }
+
+    /// The agent of a member has said something that counts.
+    pub(in crate::daemon) fn member_reported(&mut self, pool: usize, member: usize, place: u8) {
+        self.show_agent(pool, member, place);
+        let plan = self.plan.pools.get(pool).and_then(|plan| plan.members.get(member));
+        if plan.and_then(MemberPlan::agent).is_none_or(|(agent, _)| agent != place) {
+            return; // it is only shown
+        }
+        let id = probe_id(pool, member, place, 0);
+        if let Some((load, failed)) = self.reported(id) {
+            self.feed_pool(pool, Event::Agent { member: member as u8, load, failed });
+        }
+    }
+
+    /// How the check of an agent stands, for those who look.
+    fn show_agent(&mut self, pool: usize, member: usize, place: u8) {
+        let now = self.now;
+        let (result, shown) = self.agent_outcome(ProbeId::of_member(pool, member), place);
+        let state = self.member_state_mut(pool, member);
+        if let Some(known) = state.and_then(|it| it.checks.get_mut(usize::from(place))) {
+            known.result = Some(result);
+            known.at = now;
+            known.shown = shown;
+        }
     }
 
     fn follow_member(&mut self, pool: usize, member: usize, step: Step) {
@@ -84,7 +131,7 @@ impl Daemon {
     }
 
     /// A check that is a command. Its program is made ready once.
-    fn begin_member_program(&mut self, id: ProbeId) {
+    pub(in crate::daemon) fn begin_member_program(&mut self, id: ProbeId) {
         let now = self.now;
         let Some((pool, member)) = whose(id) else { return };
         let Some(plan) = self.plan.pools.get(pool) else { return };
@@ -119,6 +166,9 @@ impl Daemon {
     pub(in crate::daemon) fn take_of_pool(&mut self, answer: &Answer) {
         let now = self.now;
         let Some((pool, member)) = whose(answer.id) else { return };
+        if answer.id.cycle & ONCE != 0 {
+            return self.take_once(answer.clone());
+        }
         let state = self.pools.list.get_mut(pool).and_then(|it| it.members.get_mut(member));
         let Some(state) = state else { return };
         if state.cycle != answer.id.cycle || state.round.is_none() {

@@ -3,18 +3,20 @@
 use giveover_core::pool::{Blind, Face, NoneLeft};
 
 use super::{MemberState, PoolState};
-use crate::config::plan::{MemberPlan, PoolPlan};
+use crate::check::{Checks as _, ProbeId};
+use crate::config::plan::{Kind, MemberPlan, PoolPlan};
 use crate::daemon::Daemon;
+use crate::daemon::watch::CheckState;
 use crate::report::found;
 use crate::report::model::{CheckDoc, HeldDoc, MemberDoc, PoolDoc};
 
 impl Daemon {
     pub(in crate::daemon) fn pool_docs(&self) -> Vec<PoolDoc> {
-        let pools = self.plan.pools.iter().zip(&self.pools.list);
-        pools.map(|(plan, state)| self.pool_doc(plan, state)).collect()
+        let pools = self.plan.pools.iter().zip(&self.pools.list).enumerate();
+        pools.map(|(place, (plan, state))| self.pool_doc(place, plan, state)).collect()
     }
 
-    fn pool_doc(&self, plan: &PoolPlan, state: &PoolState) -> PoolDoc {
+    fn pool_doc(&self, pool: usize, plan: &PoolPlan, state: &PoolState) -> PoolDoc {
         let members = plan.members.iter().zip(&state.members).enumerate();
         PoolDoc {
             name: plan.name.to_string(),
@@ -32,7 +34,7 @@ impl Daemon {
             told: ways(plan),
             trouble: state.drivers.trouble(),
             members: members
-                .map(|(place, (plan, known))| self.member_doc(state, place, plan, known))
+                .map(|(place, (plan, known))| self.member_doc(state, (pool, place), plan, known))
                 .collect(),
         }
     }
@@ -40,11 +42,11 @@ impl Daemon {
     fn member_doc(
         &self,
         pool: &PoolState,
-        place: usize,
+        (of, place): (usize, usize),
         plan: &MemberPlan,
         known: &MemberState,
     ) -> MemberDoc {
-        let now = self.now;
+        let (now, id) = (self.now, ProbeId::of_member(of, place));
         let Some(member) = pool.machine.members().get(place) else { return MemberDoc::default() };
         let weight = match member.face() {
             Face::In { weight } => Some(weight),
@@ -72,21 +74,33 @@ impl Daemon {
                 until: held.until.map(|until| self.clock.wall(until)),
             }),
             cycles: member.marks().map(|healthy| if healthy { '.' } else { 'x' }).collect(),
-            checks: plan
-                .checks
-                .iter()
+            checks: (0..)
                 .zip(&known.checks)
-                .map(|(check, state)| {
-                    let at = state.result.map(|_| self.clock.wall(state.at)).unwrap_or_default();
-                    let doc = found::check_doc(check, state.result, state.shown, state.ms, at);
-                    if state.not_evaluated {
-                        let outcome = "not_evaluated".to_owned();
-                        return CheckDoc { outcome, weight: None, phase: None, ..doc };
-                    }
-                    doc
-                })
+                .filter_map(|(check, state)| self.member_check_doc(id, check, state))
                 .collect(),
         }
+    }
+
+    /// A check of the member that `service` stands for.
+    pub(in crate::daemon) fn member_check_doc(
+        &self,
+        service: u32,
+        number: u8,
+        state: &CheckState,
+    ) -> Option<CheckDoc> {
+        let check = self.plan.check(ProbeId { service, check: number, target: 0, cycle: 0 })?;
+        let at = state.result.map(|_| self.clock.wall(state.at)).unwrap_or_default();
+        let mut doc = found::check_doc(check, state.result, state.shown, state.ms, at);
+        if matches!(check.kind, Kind::Agent(_)) {
+            let mut parts = vec![doc.cause, self.agent_words(service, number)];
+            parts.retain(|part| !part.is_empty());
+            doc.cause = parts.join("; ");
+        }
+        if state.not_evaluated {
+            let outcome = "not_evaluated".to_owned();
+            doc = CheckDoc { outcome, weight: None, phase: None, ..doc };
+        }
+        Some(doc)
     }
 }
 

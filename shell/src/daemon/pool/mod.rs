@@ -72,6 +72,8 @@ enum What {
     Exchange,
     /// It is read back.
     ReadBack,
+    /// Whether others have changed it.
+    Look,
     /// The pool's command, for a member.
     Tell(usize),
 }
@@ -89,7 +91,7 @@ impl Pools {
 
 /// The number under which a member is probed.
 fn probe_id(pool: usize, member: usize, check: u8, cycle: u32) -> ProbeId {
-    let service = ProbeId::POOLS + (pool * usize::from(Pool::MOST) + member) as u32;
+    let service = ProbeId::of_member(pool, member);
     ProbeId { service, check, target: 0, cycle }
 }
 

@@ -19,6 +19,12 @@ use crate::reactor::{Done, End, Exit, Keep, Order, Program, Ready, Token};
 const AGAIN: Span = Span::from_secs(5);
 /// HAProxy answers within this, or is asked again.
 const PATIENCE: Span = Span::from_secs(2);
+/// What nftables and IPVS hold is looked at this often, since others can change it.
+const LOOK: Span = Span::from_secs(5);
+/// For so long after a cut, whoever has yet to hear that the member is out may send it somebody.
+const STRAGGLERS: Span = Span::from_secs(10);
+/// HAProxy has taken in an answer to its agent check after this.
+const TAKEN_IN: Span = Span::from_millis(200);
 /// A program that tells somebody must end within this.
 const RUN: Span = Span::from_secs(10);
 
@@ -32,15 +38,29 @@ pub(super) struct Drivers {
     nft_runs: bool,
     nft_wanted: Option<nft::Wanted>,
     nft_done: Option<nft::Wanted>,
-    ipvs_done: Option<Vec<ipvs::Wanted>>,
+    /// When it was last read back.
+    nft_seen: Instant,
+    ipvs_done: Option<(Vec<ipvs::Wanted>, Instant)>,
     /// The face last told by the command, for each member.
     told: Vec<Option<Face>>,
     /// The member it runs for.
     telling: Option<(usize, Face)>,
-    /// After what failed, nothing is tried before.
-    wait_until: Option<Instant>,
+    /// The member it has run for last: one that cannot be told keeps nobody else from being told.
+    told_last: usize,
+    /// Until when connections of a member are cut again when a balancer has heard of it.
+    stragglers: Vec<Option<Instant>>,
+    /// A timer does that.
+    sweeps: bool,
     /// What is wrong, by driver; said once each.
-    trouble: Vec<(&'static str, String)>,
+    trouble: Vec<Trouble>,
+}
+
+/// What is wrong with one driver.
+struct Trouble {
+    which: &'static str,
+    why: String,
+    /// It is not tried again before; the others go on.
+    until: Instant,
 }
 
 /// What HAProxy is asked or told.
@@ -63,17 +83,29 @@ impl Drivers {
             nft_runs: false,
             nft_wanted: None,
             nft_done: None,
+            nft_seen: Instant::default(),
             ipvs_done: None,
             told: vec![None; members],
             telling: None,
-            wait_until: None,
+            told_last: 0,
+            stragglers: vec![None; members],
+            sweeps: false,
             trouble: Vec::new(),
         }
     }
 
     /// What is wrong, in words.
     pub(super) fn trouble(&self) -> Vec<String> {
-        self.trouble.iter().map(|(which, why)| words::driver(which, why)).collect()
+        self.trouble.iter().map(|it| words::driver(it.which, &it.why)).collect()
+    }
+
+    /// Whether it has just failed.
+    fn waits(&self, which: &str, now: Instant) -> bool {
+        self.trouble.iter().any(|it| it.which == which && now < it.until)
+    }
+
+    fn has(&self, which: &str) -> bool {
+        self.trouble.iter().any(|it| it.which == which)
     }
 }
 
@@ -110,16 +142,15 @@ impl Daemon {
     }
 
     pub(super) fn drivers_due(&mut self, pool: usize) {
-        let now = self.now;
-        let Some(state) = self.pools.list.get_mut(pool) else { return };
-        state.drivers.wait_until = state.drivers.wait_until.filter(|at| *at > now);
         self.tell_drivers(pool);
+        self.look_at_nft(pool);
         self.look_again_later(pool);
     }
 
     /// Everything under way for pools ends: their plan is another now, or we end.
     pub(in crate::daemon) fn end_pool_errands(&mut self) {
         let now = self.now;
+        self.cut_what_waits();
         self.reloads = self.reloads.wrapping_add(1);
         self.pools.runner.cancel_all(&mut self.reactor, now);
         while self.pools.runner.done().is_some() {}
@@ -131,19 +162,36 @@ impl Daemon {
         }
     }
 
-    fn has_trouble(&mut self, pool: usize, which: &'static str, why: String) {
+    /// Cuts that wait for HAProxy to name clients are made without them: whose plan ends, ends
+    /// first.
+    fn cut_what_waits(&mut self) {
+        for pool in 0..self.pools.list.len() {
+            let Some(state) = self.pools.list.get_mut(pool) else { continue };
+            let asked = state.drivers.exchange.as_ref().map(|(_, doing)| *doing);
+            let queued = state.drivers.queue.drain(..).map(|(doing, _)| doing);
+            let members: Vec<usize> = asked
+                .into_iter()
+                .chain(queued)
+                .filter_map(|doing| match doing {
+                    Doing::Sessions(member) => Some(member),
+                    Doing::Look(_) | Doing::Set => None,
+                })
+                .collect();
+            members.into_iter().for_each(|member| self.cut_now(pool, member, &[]));
+        }
+    }
+
+    pub(super) fn has_trouble(&mut self, pool: usize, which: &'static str, why: String) {
         let until = self.now.after(AGAIN);
         let Some(state) = self.pools.list.get_mut(pool) else { return };
-        state.drivers.wait_until = Some(until);
-        let known = state.drivers.trouble.iter_mut().find(|(known, _)| *known == which);
+        let known = state.drivers.trouble.iter_mut().find(|it| it.which == which);
         let fresh = match known {
-            Some((_, known)) if *known == why => false,
-            Some((_, known)) => {
-                known.clone_from(&why);
-                true
+            Some(known) => {
+                known.until = until;
+                std::mem::replace(&mut known.why, why.clone()) != why
             }
             None => {
-                state.drivers.trouble.push((which, why.clone()));
+                state.drivers.trouble.push(Trouble { which, why: why.clone(), until });
                 true
             }
         };
@@ -152,10 +200,10 @@ impl Daemon {
         }
     }
 
-    fn is_well(&mut self, pool: usize, which: &'static str) {
+    pub(super) fn is_well(&mut self, pool: usize, which: &'static str) {
         let Some(state) = self.pools.list.get_mut(pool) else { return };
         let before = state.drivers.trouble.len();
-        state.drivers.trouble.retain(|(known, _)| *known != which);
+        state.drivers.trouble.retain(|known| known.which != which);
         if state.drivers.trouble.len() != before {
             let text = words::driver_well(which);
             self.say_pool(pool, None, message::Event::PoolDriverWell, text);
@@ -248,6 +296,9 @@ impl Daemon {
             Doing::Sessions(member) => {
                 let clients = self.clients_of(pool, member, text);
                 self.cut_now(pool, member, &clients);
+                if self.plan.pools.get(pool).is_some_and(|plan| !by_socket(plan)) {
+                    self.is_well(pool, "haproxy"); // nothing else is asked of it
+                }
             }
         }
     }
@@ -282,11 +333,16 @@ impl Daemon {
             return self.has_trouble(pool, "haproxy", why);
         }
         if commands.is_empty() {
-            return self.is_well(pool, "haproxy");
+            self.is_well(pool, "haproxy");
+            return self.cut_stragglers(pool);
         }
         if after_repair {
-            let why = "it does not keep what it is told".to_owned();
-            return self.has_trouble(pool, "haproxy", why);
+            // What it said to a command is the better reason.
+            if !state.drivers.has("haproxy") {
+                let why = "it does not keep what it is told".to_owned();
+                self.has_trouble(pool, "haproxy", why);
+            }
+            return;
         }
         state.drivers.queue.extend(commands.into_iter().map(|command| (Doing::Set, command)));
         self.look_at_haproxy(pool, true);
@@ -312,15 +368,62 @@ impl Daemon {
         if self.plan.host.observe {
             return;
         }
+        let until = self.now.after(STRAGGLERS);
+        let Some(state) = self.pools.list.get_mut(pool) else { return };
+        if let Some(stragglers) = state.drivers.stragglers.get_mut(member) {
+            *stragglers = Some(until);
+        }
+        self.cut_clients_too(pool, member);
+    }
+
+    fn cut_clients_too(&mut self, pool: usize, member: usize) {
         let Some(plan) = self.plan.pools.get(pool) else { return };
         if plan.haproxy.is_none() {
             return self.cut_now(pool, member, &[]);
         }
         if let Some(state) = self.pools.list.get_mut(pool) {
-            let ask = (Doing::Sessions(member), haproxy::ASK_SESSIONS.to_owned());
-            state.drivers.queue.push_front(ask);
+            let asks = |doing: &Doing| *doing == Doing::Sessions(member);
+            if !state.drivers.queue.iter().any(|(doing, _)| asks(doing)) {
+                let ask = (Doing::Sessions(member), haproxy::ASK_SESSIONS.to_owned());
+                state.drivers.queue.push_front(ask);
+            }
         }
         self.ask_haproxy(pool);
+    }
+
+    /// A balancer has heard who is out: whom it had sent there since the cut is cut now. Without
+    /// this they would hang on a dead member for as long as they have patience.
+    fn cut_stragglers(&mut self, pool: usize) {
+        let now = self.now;
+        let Some(state) = self.pools.list.get_mut(pool) else { return };
+        let mut cut = Vec::new();
+        let members = state.machine.members().iter().zip(&mut state.drivers.stragglers);
+        for (place, (member, until)) in members.enumerate() {
+            let has_cut = member.drained().is_some_and(|drain| drain.has_cut);
+            *until = until.filter(|until| now < *until && (member.face().is_out() || has_cut));
+            if until.is_some() {
+                cut.push(place);
+            }
+        }
+        cut.into_iter().for_each(|member| self.cut_clients_too(pool, member));
+    }
+
+    /// An agent check has been answered: stragglers are looked for once HAProxy has taken it in.
+    pub(super) fn sweep_later(&mut self, pool: usize) {
+        let at = self.now.after(TAKEN_IN);
+        let Some(state) = self.pools.list.get_mut(pool) else { return };
+        let drivers = &mut state.drivers;
+        if !drivers.sweeps && drivers.stragglers.iter().any(Option::is_some) {
+            drivers.sweeps = true;
+            self.reactor.timers.arm(token(Part::Stragglers, pool as u32, self.reloads), at);
+        }
+    }
+
+    pub(super) fn sweep_is_due(&mut self, pool: usize) {
+        if let Some(state) = self.pools.list.get_mut(pool) {
+            state.drivers.sweeps = false;
+        }
+        self.cut_stragglers(pool);
     }
 
     fn cut_now(
@@ -358,9 +461,9 @@ impl Daemon {
         let Some(plan) = self.plan.pools.get(pool) else { return };
         let Some(nft) = &plan.nft else { return };
         let Some(state) = self.pools.list.get(pool) else { return };
-        let wanted = nft_wanted(plan, nft, state.machine.members());
+        let wanted = nft_wanted(plan, nft, &state.machine);
         if state.drivers.nft_runs
-            || state.drivers.wait_until.is_some()
+            || state.drivers.waits("nft", self.now)
             || state.drivers.nft_done.as_ref() == Some(&wanted)
         {
             return;
@@ -371,6 +474,39 @@ impl Daemon {
             state.drivers.nft_runs = true;
         }
         self.run_nft(pool, What::Exchange, &text);
+    }
+
+    /// What others have made of the sets is put right.
+    fn look_at_nft(&mut self, pool: usize) {
+        let now = self.now;
+        let Some(plan) = self.plan.pools.get(pool).and_then(|it| it.nft.as_ref()) else { return };
+        let Some(state) = self.pools.list.get_mut(pool) else { return };
+        let drivers = &mut state.drivers;
+        let due = now.since(drivers.nft_seen) >= u64::from(LOOK.as_millis());
+        if drivers.nft_runs || !due || drivers.waits("nft", now) {
+            return;
+        }
+        let Some(done) = drivers.nft_done.clone() else { return };
+        let question = nft::question(plan);
+        drivers.nft_wanted = Some(done);
+        drivers.nft_runs = true;
+        self.run_nft(pool, What::Look, &question);
+    }
+
+    /// What is there is not what we have put there: somebody else did that, or the table is new.
+    fn nft_looked_at(&mut self, pool: usize, done: &Done<Run>) {
+        let Some(plan) = self.plan.pools.get(pool).and_then(|it| it.nft.as_ref()) else { return };
+        let Some(state) = self.pools.list.get_mut(pool) else { return };
+        state.drivers.nft_runs = false;
+        let Some(wanted) = state.drivers.nft_wanted.take() else { return };
+        state.drivers.nft_seen = self.now;
+        if failure(done).is_none() && nft::verify(plan, &wanted, &done.output).is_ok() {
+            return self.tell_nft(pool); // what has changed meanwhile
+        }
+        state.drivers.nft_done = None;
+        let text = words::put_right("nft");
+        self.say_pool(pool, None, message::Event::PoolDriver, text);
+        self.tell_nft(pool);
     }
 
     fn run_nft(&mut self, pool: usize, what: What, text: &str) {
@@ -411,6 +547,7 @@ impl Daemon {
             match key.what {
                 What::Exchange => self.nft_exchanged(key.pool, &done),
                 What::ReadBack => self.nft_read_back(key.pool, &done),
+                What::Look => self.nft_looked_at(key.pool, &done),
                 What::Tell(member) => self.command_ended_for(key.pool, member, &done),
             }
         }
@@ -442,11 +579,13 @@ impl Daemon {
     fn nft_ended(&mut self, pool: usize, result: Result<(), String>) {
         let Some(state) = self.pools.list.get_mut(pool) else { return };
         state.drivers.nft_runs = false;
+        state.drivers.nft_seen = self.now;
         let wanted = state.drivers.nft_wanted.take();
         match result {
             Ok(()) => {
                 state.drivers.nft_done = wanted;
                 self.is_well(pool, "nft");
+                self.cut_stragglers(pool);
                 self.tell_nft(pool); // what has changed meanwhile
             }
             Err(why) => self.has_trouble(pool, "nft", why),
@@ -456,11 +595,12 @@ impl Daemon {
     // IPVS
 
     fn tell_ipvs(&mut self, pool: usize) {
+        let now = self.now;
         let Some(plan) = self.plan.pools.get(pool) else { return };
         let Some(service) = plan.ipvs else { return };
         let Some(state) = self.pools.list.get_mut(pool) else { return };
         let members = plan.members.iter().zip(state.machine.members());
-        let wanted: Vec<ipvs::Wanted> = members
+        let mut wanted: Vec<ipvs::Wanted> = members
             .filter_map(|(plan, member)| {
                 let face = member.face();
                 let weight = share(face, plan.weight).unwrap_or(0);
@@ -468,13 +608,25 @@ impl Daemon {
                 Some(ipvs::Wanted { address: plan.address()?, weight, cut })
             })
             .collect();
-        if state.drivers.wait_until.is_some() || state.drivers.ipvs_done.as_ref() == Some(&wanted) {
+        if let Some(address) = fallback(plan, service.is_ipv6()) {
+            let acts = state.machine.none_left().is_some();
+            wanted.push(ipvs::Wanted { address, weight: 1, cut: !acts });
+        }
+        let known = state.drivers.ipvs_done.as_ref();
+        let fresh = known.is_none_or(|(done, seen)| {
+            *done != wanted || now.since(*seen) >= u64::from(LOOK.as_millis())
+        });
+        if state.drivers.waits("ipvs", now) || !fresh {
             return;
         }
         match ipvs::apply(service, &wanted) {
             Ok(()) => {
-                state.drivers.ipvs_done = Some(wanted);
+                let changed = known.is_none_or(|(done, _)| *done != wanted);
+                state.drivers.ipvs_done = Some((wanted, now));
                 self.is_well(pool, "ipvs");
+                if changed {
+                    self.cut_stragglers(pool);
+                }
             }
             Err(errno) => self.has_trouble(pool, "ipvs", errno.to_string()),
         }
@@ -488,16 +640,23 @@ impl Daemon {
         let Some(words) = plan.command.clone() else { return };
         let name = plan.name.clone();
         let Some(state) = self.pools.list.get_mut(pool) else { return };
-        if state.drivers.telling.is_some() || state.drivers.wait_until.is_some() {
+        if state.drivers.telling.is_some() || state.drivers.waits("command", self.now) {
             return;
         }
         let faces = state.machine.members().iter().map(giveover_core::pool::Member::face);
-        let next = faces
+        let unheard: Vec<(usize, Face)> = faces
             .zip(&state.drivers.told)
             .enumerate()
-            .find(|(_, (face, told))| told.is_none_or(|told| told != *face));
-        let Some((member, (face, _))) = next else { return };
+            .filter_map(|(place, (face, told))| {
+                told.is_none_or(|told| told != face).then_some((place, face))
+            })
+            .collect();
+        // They take turns.
+        let last = state.drivers.told_last;
+        let next = unheard.iter().find(|(place, _)| *place > last).or(unheard.first());
+        let Some((member, face)) = next.copied() else { return };
         state.drivers.telling = Some((member, face));
+        state.drivers.told_last = member;
         let reason = state.members.get(member).map(|it| it.reason.clone()).unwrap_or_default();
         let Some(of_member) = plan.members.get(member) else { return };
         let (of_name, address) = (of_member.name.clone(), of_member.authority());
@@ -525,6 +684,7 @@ impl Daemon {
                     *told = Some(face);
                 }
                 self.is_well(pool, "command");
+                self.cut_stragglers(pool);
                 self.tell_command(pool);
             }
             Some(why) => self.has_trouble(pool, "command", why),
@@ -542,13 +702,19 @@ fn share(face: Face, weight: u16) -> Option<u32> {
     }
 }
 
-fn nft_wanted(
-    plan: &PoolPlan,
-    nft: &NftPlan,
-    members: &[giveover_core::pool::Member],
-) -> nft::Wanted {
+/// Where clients are sent when nobody is left, if a balancer of that family can do so.
+fn fallback(plan: &PoolPlan, six: bool) -> Option<std::net::SocketAddr> {
+    let listen = plan.none_left.as_ref()?.listen;
+    (listen.is_ipv6() == six).then_some(listen)
+}
+
+fn nft_wanted(plan: &PoolPlan, nft: &NftPlan, pool: &giveover_core::pool::Pool) -> nft::Wanted {
     let mut wanted = nft::Wanted::default();
-    for (plan, member) in plan.members.iter().zip(members) {
+    if pool.none_left().is_some() {
+        let six = plan.members.first().and_then(|it| it.address()).is_some_and(|it| it.is_ipv6());
+        wanted.instead = fallback(plan, six);
+    }
+    for (plan, member) in plan.members.iter().zip(pool.members()) {
         let Some(address) = plan.address() else { continue };
         let face = member.face();
         if let Some(share) = share(face, plan.weight) {

@@ -22,10 +22,10 @@ pub(super) fn serving(plan: &FallbackPlan) -> (Serving, Option<String>) {
         Instead::Redirect(url) => (Served::Redirect(url.clone()), None),
         Instead::Reset => (Served::Reset, None),
         Instead::Page(path) => match read_page(path) {
-            Ok(page) => (Served::Page(page), None),
+            Ok(page) => (Served::Page(page.into()), None),
             Err(why) => {
-                let text = format!("the page {} cannot be served: {why}", path.display());
-                (Served::Page(NO_PAGE.to_vec()), Some(text))
+                let text = format!("{}: {why}", path.display());
+                (Served::Page(NO_PAGE.into()), Some(text))
             }
         },
     };
@@ -51,7 +51,7 @@ impl Daemon {
             Part::PageListener => self.pools.pages.accept(&mut self.reactor, place, now),
             Part::PageClient => self.pools.pages.ready(&mut self.reactor, place, ready, now),
             Part::Haproxy => self.haproxy_ready(place, ready.token),
-            Part::Machine | Part::Drivers => {}
+            Part::Machine | Part::Drivers | Part::Stragglers | Part::Listen => {}
         }
     }
 
@@ -64,18 +64,33 @@ impl Daemon {
             Part::Drivers if token == crate::pool::token(part, place as u32, self.reloads) => {
                 self.drivers_due(place);
             }
-            Part::Drivers => {}
+            Part::Stragglers if token == crate::pool::token(part, place as u32, self.reloads) => {
+                self.sweep_is_due(place);
+            }
+            Part::Drivers | Part::Stragglers => {}
+            Part::Listen if token == crate::pool::token(part, 0, self.reloads) => self.open_pools(),
+            Part::Listen => {}
             Part::AgentClient => self.pools.agents.due(&mut self.reactor, place, token),
             Part::PageClient => self.pools.pages.due(&mut self.reactor, place, token, now),
             Part::Haproxy => self.haproxy_late(place, token),
-            Part::AgentListener | Part::PageListener => {}
+            // Who came when there were no descriptors makes no other edge.
+            Part::AgentListener => self.pools.agents.accept_again(&mut self.reactor, place, now),
+            Part::PageListener => self.pools.pages.accept_again(&mut self.reactor, place, now),
         }
     }
 
     fn agent_asked(&mut self, place: usize, ready: Ready) {
         let (plan, list) = (&self.plan, &self.pools.list);
-        let tell = |line: &str| answer_of(plan, list, line);
+        let asked = std::cell::Cell::new(None);
+        let tell = |line: &str| {
+            let (pool, text) = answer_of(plan, list, line)?;
+            asked.set(Some(pool));
+            Some(text)
+        };
         let unknown = self.pools.agents.ready(&mut self.reactor, place, ready, &tell);
+        if let Some(pool) = asked.get() {
+            self.sweep_later(pool);
+        }
         if let Some(line) = unknown {
             let line: String = line.chars().filter(|c| !c.is_control()).take(130).collect();
             let text = format!("an agent check asks for \"{line}\", and no pool has such a member");
@@ -84,13 +99,13 @@ impl Daemon {
     }
 }
 
-/// What an agent check is answered; nothing about whom we do not know.
-fn answer_of(plan: &Plan, list: &[PoolState], line: &str) -> Option<String> {
+/// Whose agent check it is, and what it is answered; nothing about whom we do not know.
+fn answer_of(plan: &Plan, list: &[PoolState], line: &str) -> Option<(usize, String)> {
     let (pool, member) = answer::asked(line)?;
     let place = plan.pools.iter().position(|it| *it.name == *pool)?;
     let member = plan.pools.get(place)?.find(member)?;
     let state = list.get(place)?;
     let face = state.machine.members().get(member)?.face();
     let reason = state.members.get(member).map_or("", |it| it.reason.as_str());
-    Some(answer::line(face, reason))
+    Some((place, answer::line(face, reason)))
 }

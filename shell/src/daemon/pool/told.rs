@@ -1,16 +1,22 @@
 //! What people are told of pools.
 
+use giveover_core::failure::ProbeResult;
 use giveover_core::pool::{Blind, Face, NoneLeft, Why};
 
+use crate::config::plan::MemberPlan;
 use crate::daemon::Daemon;
 use crate::daemon::watch::HeldBy;
 use crate::message::{self, pool as words};
 use crate::report::found;
 use crate::report::model::EventDoc;
 
+const fn is_failure(result: ProbeResult) -> bool {
+    matches!(result, ProbeResult::Failed(..) | ProbeResult::Immediate(_))
+}
+
 impl Daemon {
     /// Says something about a pool, or a member of it.
-    pub(super) fn say_pool(
+    pub(in crate::daemon) fn say_pool(
         &mut self,
         pool: usize,
         member: Option<usize>,
@@ -26,6 +32,27 @@ impl Daemon {
         self.publish(number, None, event, text, doc);
     }
 
+    /// Whether a pool, or a member as `POOL/MEMBER`, is called so.
+    pub(in crate::daemon) fn is_of_pools(&self, name: &str) -> bool {
+        let (pool, member) = name.split_once('/').map_or((name, None), |(p, m)| (p, Some(m)));
+        let pool = self.plan.pools.iter().find(|it| *it.name == *pool);
+        pool.is_some_and(|pool| member.is_none_or(|member| pool.find(member).is_some()))
+    }
+
+    /// The full status, into the log.
+    pub(in crate::daemon) fn report_pools_to_log(&mut self) {
+        for (pool, doc) in self.pool_docs().into_iter().enumerate() {
+            for (member, doc) in doc.members.into_iter().enumerate() {
+                let why = if doc.why.is_empty() { doc.why } else { format!(": {}", doc.why) };
+                let text = format!("{}{why}", doc.state);
+                self.say_pool(pool, Some(member), message::Event::Status, text);
+            }
+            for text in doc.trouble {
+                self.say_pool(pool, None, message::Event::Status, text);
+            }
+        }
+    }
+
     /// `web`, or `web/a`.
     pub(super) fn pool_name(&self, pool: usize, member: Option<usize>) -> String {
         let Some(plan) = self.plan.pools.get(pool) else { return String::new() };
@@ -39,12 +66,29 @@ impl Daemon {
     pub(super) fn why_words(&self, pool: usize, member: usize, face: Face) -> String {
         match face {
             Face::Out(Why::Checks(_)) => self.checks_words(pool, member),
-            Face::Out(Why::WorkUnit) => words::WORK_UNIT.to_owned(),
-            Face::Out(Why::Silent) => words::SILENT.to_owned(),
+            Face::Out(Why::WorkUnit) => self.agent_why(pool, member, words::WORK_UNIT),
+            Face::Out(Why::Silent) => self.agent_why(pool, member, words::SILENT),
             Face::Out(Why::Elsewhere) => words::ELSEWHERE.to_owned(),
             Face::Out(Why::Returning) => words::RETURNING.to_owned(),
             Face::In { .. } | Face::Standby | Face::Busy | Face::Drained => String::new(),
         }
+    }
+
+    /// What its agent says, where a check hears it, and else `usual`.
+    fn agent_why(&self, pool: usize, member: usize, usual: &str) -> String {
+        let plan = self.plan.pools.get(pool).and_then(|plan| plan.members.get(member));
+        let place = plan.and_then(MemberPlan::agent).map(|(place, _)| usize::from(place));
+        let state = self.pools.list.get(pool).and_then(|state| state.members.get(member));
+        let known = state.zip(place).and_then(|(state, place)| state.checks.get(place));
+        let check = plan.zip(place).and_then(|(plan, place)| plan.checks.get(place));
+        let said = check.zip(known).filter(|(_, known)| known.result.is_some_and(is_failure));
+        said.map_or_else(
+            || usual.to_owned(),
+            |(check, known)| {
+                let words = found::result_words(check, known.result, known.shown);
+                format!("{} {words}", check.name)
+            },
+        )
     }
 
     /// What its checks saw last that was not healthy.
@@ -53,8 +97,7 @@ impl Daemon {
         let state = self.pools.list.get(pool).and_then(|state| state.members.get(member));
         let (Some(plan), Some(state)) = (plan, state) else { return String::new() };
         let failing = plan.checks.iter().zip(&state.checks).filter(|(check, known)| {
-            use giveover_core::failure::ProbeResult::{Failed, Immediate};
-            let failed = matches!(known.result, Some(Failed(..) | Immediate(_)));
+            let failed = known.result.is_some_and(is_failure);
             failed && !known.not_evaluated && !check.observe
         });
         let words: Vec<String> = failing
