@@ -9,6 +9,7 @@ pub mod daemon;
 pub mod journal;
 pub mod machine;
 pub mod message;
+pub mod netlink;
 pub mod pool;
 pub mod reactor;
 pub mod report;

@@ -7,7 +7,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     act, agent, board, check, completions, debug, events, explain, giveover, help, history, hold,
-    man, monitor, notify, pool, preset, probe, reload, replay, run, simulate, status, tune, wait,
+    import, man, monitor, notify, pool, preset, probe, reload, replay, run, simulate, status, tune,
+    wait,
 };
 
 /// `giveover`
@@ -67,6 +68,7 @@ pub enum Colour {
 pub(super) enum Verb {
     Run(run::Run),
     Check(check::Check),
+    Import(import::Import),
     Preset(preset::Preset),
     Simulate(simulate::Simulate),
     Replay(replay::Replay),

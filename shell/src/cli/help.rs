@@ -17,6 +17,7 @@ over when the budget is spent. It remembers why, and can be asked.
   run [FILE]                   watch the services of a configuration; --demo shows how
   check [FILE]                 everything that is wrong with a configuration, and what it leads to
   preset [NAME]                what a preset stands for
+  import pgpool FILE           a pgpool.conf's watchdog section in our words
   simulate FILE…               run scenarios in virtual time
   replay JOURNAL [--with FILE] what was recorded once more, also under another policy
   tune JOURNAL…                how soon policies act, and how often for nothing

@@ -22,6 +22,7 @@ mod giveover;
 mod help;
 mod history;
 mod hold;
+mod import;
 mod json;
 mod man;
 mod monitor;
@@ -132,6 +133,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
     match verb {
         Verb::Run(verb) => run::run(verb, session),
         Verb::Check(verb) => check::run(verb, session),
+        Verb::Import(verb) => import::run(&verb, session),
         Verb::Preset(verb) => preset::run(&verb, session),
         Verb::Simulate(verb) => simulate::run(&verb, session),
         Verb::Replay(verb) => replay::run(&verb, session),

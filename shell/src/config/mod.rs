@@ -33,6 +33,7 @@ pub mod few;
 mod files;
 pub mod here;
 mod host;
+pub mod import;
 pub mod instance;
 mod kind;
 mod later;

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use rustix::io::Errno;
 use rustix::net::netlink;
 
-use super::netlink::{ACK, DUMP, Netlink, attribute, attributes, number16, number32};
+use crate::netlink::{ACK, DUMP, Netlink, attribute, attributes, number16, number32};
 
 /// The family in which other families are looked up.
 const CONTROL: u16 = 0x10;

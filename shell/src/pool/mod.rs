@@ -10,7 +10,6 @@ pub mod cut;
 mod guests;
 pub mod haproxy;
 pub mod ipvs;
-mod netlink;
 pub mod nft;
 pub mod page;
 pub mod request;

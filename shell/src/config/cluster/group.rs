@@ -23,12 +23,28 @@ pub(super) struct GroupPlan {
     pub(super) everywhere: bool,
     pub(super) addresses: Vec<(IpAddr, u8)>,
     interface: Option<String>,
+    /// A name for the addresses beside the interface's own.
+    label: Option<String>,
+    /// What sets, takes off and announces an address, where the kernel is not to be asked.
+    commands: Option<Commands>,
     /// As they ask the first node.
     pub(super) checks: Vec<CheckPlan>,
     on_active: Option<Vec<String>>,
     on_standby: Option<Vec<String>>,
     pingpong_interval: Span,
 }
+
+/// What is run for an address, which stands for `$ADDRESS` and `$_IP_$` in its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Commands {
+    up: Vec<String>,
+    down: Vec<String>,
+    /// What is built in, if there is none.
+    announce: Option<Vec<String>>,
+}
+
+/// The source document's word for the address.
+const PLACEHOLDER: &str = "$_IP_$";
 
 /// Linux has no longer names.
 const LONGEST_INTERFACE: usize = 15;
@@ -88,6 +104,8 @@ fn read(
         everywhere,
         addresses,
         interface: reader.read("interface", interface, out),
+        label: label(reader, out),
+        commands: commands(reader, out),
         checks,
         on_active: reader.read("on_active", values::argv, out),
         on_standby: reader.read("on_standby", values::argv, out),
@@ -163,6 +181,53 @@ fn interface(key: &str, node: &Node, out: &mut Findings) -> Option<String> {
         return None;
     }
     Some(name.to_owned())
+}
+
+/// `eth0:0`: the kernel wants it to begin with the interface's name.
+fn label(reader: &Reader<'_>, out: &mut Findings) -> Option<String> {
+    let label = reader.read("label", interface, out)?;
+    let named = reader.entry("interface").and_then(|entry| match &entry.node.value {
+        Value::Text(name) => Some(name.as_str()),
+        _ => None,
+    });
+    let Some(named) = named else {
+        let finding = out.error(reader.place("label"), "label: needs `interface`");
+        finding.label(format!("interface = \"{}\"", label.split(':').next().unwrap_or_default()));
+        return None;
+    };
+    if label.split(':').next() != Some(named) {
+        let finding = out.error(reader.place("label"), "label: begins with the interface's name");
+        finding.label(format!("\"{named}:0\""));
+        return None;
+    }
+    Some(label)
+}
+
+/// All of them or none: an address that one program set is not for another to take off.
+fn commands(reader: &Reader<'_>, out: &mut Findings) -> Option<Commands> {
+    for (key, other) in [("up", "down"), ("down", "up"), ("announce", "up")] {
+        if reader.has(key) && !reader.has(other) {
+            out.error(reader.place(key), format!("{key}: needs `{other}` as well")).of_absence();
+        }
+    }
+    let up = reader.read("up", command, out);
+    let down = reader.read("down", command, out);
+    let announce = reader.read("announce", command, out);
+    Some(Commands { up: up?, down: down?, announce })
+}
+
+/// The words of a command for the address, in which the source document's `$_IP_$` may stand.
+fn command(key: &str, node: &Node, out: &mut Findings) -> Option<Vec<String>> {
+    let Value::List(items) = &node.value else { return values::argv(key, node, out) };
+    let without = |item: &Node| match &item.value {
+        Value::Text(text) => {
+            Node { place: item.place, value: Value::Text(text.replace(PLACEHOLDER, "")) }
+        }
+        other => Node { place: item.place, value: other.clone() },
+    };
+    let value = Value::List(items.iter().map(without).collect());
+    values::argv(key, &Node { place: node.place, value }, out)?;
+    values::list(key, node, out, |key, item, out| values::text(key, item, out).map(str::to_owned))
 }
 
 /// A check, as it asks the first node: every key of it is checked as a service's would be.

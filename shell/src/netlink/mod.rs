@@ -1,29 +1,39 @@
-//! Netlink, as far as sockets and IPVS need it: requests, and what the kernel answers at once.
+//! Netlink, as far as sockets, addresses and IPVS need it: requests, and what the kernel answers
+//! at once.
 //!
 //! The kernel answers within the call that asks, so reading never waits.
+
+pub mod sockets;
 
 use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{
-    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto,
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, sendto,
     socket_with,
 };
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Flags of a request.
-pub(super) const REQUEST: u16 = 0x1;
-pub(super) const ACK: u16 = 0x4;
-pub(super) const DUMP: u16 = 0x300;
+pub const REQUEST: u16 = 0x1;
+/// The kernel says how it ended.
+pub const ACK: u16 = 0x4;
+/// Everything there is.
+pub const DUMP: u16 = 0x300;
+/// What is there already is replaced.
+pub const REPLACE: u16 = 0x100;
+/// What is not there yet is made.
+pub const CREATE: u16 = 0x400;
 
 /// Kinds of messages that every family has.
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 
 /// Bytes before every payload.
-pub(super) const HEADER: usize = 16;
+pub const HEADER: usize = 16;
 
 /// A request: its header and payload.
-pub(super) fn message(kind: u16, flags: u16, seq: u32, payload: &[u8]) -> Vec<u8> {
+#[must_use]
+pub fn message(kind: u16, flags: u16, seq: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER + payload.len());
     let length = (HEADER + payload.len()) as u32;
     bytes.extend_from_slice(&length.to_ne_bytes());
@@ -36,7 +46,8 @@ pub(super) fn message(kind: u16, flags: u16, seq: u32, payload: &[u8]) -> Vec<u8
 }
 
 /// An attribute, padded to four bytes.
-pub(super) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+#[must_use]
+pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = (4 + value.len()) as u16;
     let mut bytes = Vec::with_capacity(value.len() + 8);
     bytes.extend_from_slice(&length.to_ne_bytes());
@@ -47,7 +58,8 @@ pub(super) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
 }
 
 /// The attributes in `bytes`; what is torn ends them. A flag for nesting is taken off.
-pub(super) fn attributes(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
+#[must_use]
+pub fn attributes(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
     let mut found = Vec::new();
     while let (Some(length), Some(kind)) = (number16(bytes, 0), number16(bytes, 2)) {
         let Some(value) = bytes.get(4..usize::from(length)) else { break };
@@ -58,17 +70,21 @@ pub(super) fn attributes(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
     found
 }
 
-pub(super) fn number16(bytes: &[u8], at: usize) -> Option<u16> {
+/// The number in two bytes `at` there; `None` where they are torn off.
+#[must_use]
+pub fn number16(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-pub(super) fn number32(bytes: &[u8], at: usize) -> Option<u32> {
+/// The number in four bytes `at` there; `None` where they are torn off.
+#[must_use]
+pub fn number32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 /// What one read may hold.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part<'a> {
+pub enum Part<'a> {
     /// A message of the family: its payload.
     Message(&'a [u8]),
     /// Everything has been said; an error number, or 0.
@@ -76,7 +92,8 @@ pub(super) enum Part<'a> {
 }
 
 /// The messages in `bytes`; what is torn ends them.
-pub(super) fn parts(mut bytes: &[u8]) -> Vec<Part<'_>> {
+#[must_use]
+pub fn parts(mut bytes: &[u8]) -> Vec<Part<'_>> {
     let mut found = Vec::new();
     while let (Some(length), Some(kind)) = (number32(bytes, 0), number16(bytes, 4)) {
         let Some(payload) = bytes.get(HEADER..length as usize) else { break };
@@ -92,15 +109,48 @@ pub(super) fn parts(mut bytes: &[u8]) -> Vec<Part<'_>> {
 }
 
 /// A socket of one family of netlink.
-pub(super) struct Netlink {
+pub struct Netlink {
     fd: OwnedFd,
     seq: u32,
 }
 
+impl AsFd for Netlink {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 impl Netlink {
+    /// A socket that hears what happens in `groups` of the family, and is asked nothing.
+    ///
+    /// # Errors
+    /// The kernel has no such family or group, or we lack descriptors.
+    pub fn listen(protocol: Protocol, groups: u32) -> Result<Self, Errno> {
+        let netlink = Self::open(protocol)?;
+        bind(&netlink.fd, &SocketAddrNetlink::new(0, groups))?;
+        Ok(netlink)
+    }
+
+    /// Reads off what was heard. `true`: something was, or some of it was lost.
+    ///
+    /// # Errors
+    /// The kernel's own.
+    pub fn heard(&self) -> Result<bool, Errno> {
+        let mut buffer = [0; 4096];
+        let mut heard = false;
+        loop {
+            match recv(&self.fd, buffer.as_mut_slice(), RecvFlags::TRUNC) {
+                Ok(_) | Err(Errno::NOBUFS) => heard = true,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(heard),
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
     /// # Errors
     /// The kernel has no such family, or we lack descriptors.
-    pub(super) fn open(protocol: Protocol) -> Result<Self, Errno> {
+    pub fn open(protocol: Protocol) -> Result<Self, Errno> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(protocol))?;
         Ok(Self { fd, seq: 0 })
@@ -110,7 +160,7 @@ impl Netlink {
     ///
     /// # Errors
     /// What the kernel says, as an error number.
-    pub(super) fn ask(
+    pub fn ask(
         &mut self,
         kind: u16,
         flags: u16,

@@ -1,0 +1,3 @@
+//! Configurations of other programs, turned into ours.
+
+pub mod pgpool;
