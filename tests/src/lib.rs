@@ -10,6 +10,7 @@ pub mod probing;
 pub mod secure;
 pub mod server;
 pub mod servers;
+pub mod sockets;
 pub mod stick;
 pub mod vm;
 
