@@ -4,6 +4,8 @@
 pub mod board;
 pub mod faults;
 pub mod network;
+pub mod nfs;
+pub mod oracle;
 pub mod plugged;
 pub mod pools;
 pub mod probing;
