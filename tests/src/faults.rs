@@ -73,7 +73,8 @@ fn serve_one(fault: &Fault, mut stream: TcpStream) -> std::io::Result<()> {
             stream.shutdown(Shutdown::Write)?;
         }
         Fault::Resets => {
-            stream.set_read_timeout(Some(Duration::from_millis(50)))?;
+            // Who speaks first may take its time on a busy machine.
+            stream.set_read_timeout(Some(Duration::from_secs(1)))?;
             let _ = stream.read(&mut [0; 1]);
             rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO))?;
             return Ok(());

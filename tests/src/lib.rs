@@ -4,12 +4,15 @@
 pub mod board;
 pub mod faults;
 pub mod network;
+pub mod nfs;
+pub mod oracle;
 pub mod plugged;
 pub mod pools;
 pub mod probing;
 pub mod secure;
 pub mod server;
 pub mod servers;
+pub mod sockets;
 pub mod stick;
 pub mod vm;
 

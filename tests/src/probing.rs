@@ -66,6 +66,12 @@ pub fn words(table: &str, timeout_ms: u32) -> String {
 /// It is another.
 pub fn row(kind: &str, server: &str, situation: &str, table: &str, timeout_ms: u32, wanted: &str) {
     let found = probe(table, timeout_ms);
-    println!("{kind:<9} {server:<12} {situation:<22} {:<56} {:>5} ms", found.verdict, found.ms);
+    tell(kind, server, situation, &found.verdict, Some(found.ms));
     assert_eq!(found.verdict, wanted, "{kind}, {server}, {situation}: {:#?}", found.steps);
+}
+
+/// Prints a row of the matrix of checks, as `cargo xtask test` gathers them.
+pub fn tell(kind: &str, server: &str, situation: &str, verdict: &str, ms: Option<u32>) {
+    let ms = ms.map(|ms| format!("{ms:>6} ms")).unwrap_or_default();
+    println!("row: {kind:<9} {server:<12} {situation:<22} {verdict:<56} {ms}");
 }

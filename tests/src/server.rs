@@ -1,5 +1,6 @@
 //! Real servers, each with a directory and a loopback port of its own, stopped by their pids.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpStream;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::{free_port, wait_for};
+use crate::{free_port, sockets, wait_for};
 
 /// A server that runs.
 pub struct Server {
@@ -72,37 +73,41 @@ impl Server {
     /// Freezes it with all its children. A signal is no more than a wish: on a busy machine a
     /// thread may go on for a while, so each is looked at until it stands.
     pub fn freeze(&self) {
+        Self::freeze_tree(self.child.id());
+    }
+
+    /// The same for a server that somebody else has started, by its process.
+    pub fn freeze_tree(root: u32) {
         wait_for("all of it to stand", || {
-            self.signal(Signal::STOP);
-            tree(self.child.id()).into_iter().all(stands).then_some(())
+            signal(root, Signal::STOP);
+            tree(root).into_iter().all(stands).then_some(())
         });
     }
 
     /// Lets it go on.
     pub fn thaw(&self) {
-        self.signal(Signal::CONT);
+        signal(self.child.id(), Signal::CONT);
     }
 
-    /// Kills it with all its children and waits until its port is free.
+    /// Kills it with all its children and waits until every port it listened at refuses. Its
+    /// sockets close one after another, some only with its children, after it has ended itself.
     pub fn stop(&mut self) {
-        self.kill();
+        let held = self.kill();
         let port = self.port;
-        wait_for("the port to be left", || TcpStream::connect(("127.0.0.1", port)).err());
+        wait_for("its ports to be left", || {
+            let refuses = TcpStream::connect(("127.0.0.1", port)).is_err();
+            (refuses && sockets::open().is_disjoint(&held)).then_some(())
+        });
     }
 
-    fn kill(&mut self) {
+    /// Returns the sockets that it had open.
+    fn kill(&mut self) -> BTreeSet<u64> {
         // Stopped first, so that no child is born while we look.
         self.freeze();
-        self.signal(Signal::KILL);
+        let held = tree(self.child.id()).into_iter().flat_map(sockets::of).collect();
+        signal(self.child.id(), Signal::KILL);
         let _ = self.child.wait();
-    }
-
-    fn signal(&self, signal: Signal) {
-        for pid in tree(self.child.id()) {
-            if let Some(pid) = Pid::from_raw(pid as i32) {
-                let _ = kill_process(pid, signal);
-            }
-        }
+        held
     }
 }
 
@@ -111,6 +116,14 @@ impl Drop for Server {
         self.kill();
         if std::thread::panicking() {
             eprintln!("--- the server's log:\n{}", self.log());
+        }
+    }
+}
+
+fn signal(root: u32, signal: Signal) {
+    for pid in tree(root) {
+        if let Some(pid) = Pid::from_raw(pid as i32) {
+            let _ = kill_process(pid, signal);
         }
     }
 }

@@ -301,7 +301,8 @@ pub fn vsftpd_with(max_clients: u8, more: String) -> impl FnOnce(&Path, u16) -> 
 /// A server of the inetd kind behind `tcpsvd`, which listens for it.
 fn behind_tcpsvd(port: u16, program: &[&str]) -> Command {
     let mut command = Command::new("tcpsvd");
-    command.args(["127.0.0.1", &port.to_string()]).args(program);
+    // With a name of ours it asks no name server for one.
+    command.args(["-l", "localhost", "127.0.0.1", &port.to_string()]).args(program);
     command
 }
 

@@ -1,4 +1,4 @@
-//! Every protocol of a few bytes against a server that garbles, stops in the middle, never ends,
+//! Every protocol on a connection against a server that garbles, stops in the middle, never ends,
 //! dawdles or hangs up: verdict, weight, phase and cause.
 
 use std::net::SocketAddr;
@@ -6,104 +6,170 @@ use std::time::Duration;
 
 use giveover_tests::faults::nobody;
 use giveover_tests::faults::{Fault, serve};
-use giveover_tests::probing::{probe, row};
+use giveover_tests::probing::{probe, row, tell};
 
-/// A kind, and all that a healthy server says.
-const KINDS: [(&str, &[u8]); 10] = [
-    ("smtp", b"220-mail\r\n220 ready\r\n"),
-    ("pop3", b"+OK ready\r\n"),
-    ("imap", b"* OK ready\r\n"),
-    ("ftp", b"220-files\r\n free text\r\n220 ready\r\n"),
-    ("nntp", b"201 reading only\r\n"),
-    ("telnet", b"\xff\xfb\x25\xff\xfd"),
-    ("redis", b"+PONG\r\n"),
-    ("mqtt", b"\x20\x02\x00\x00"),
-    ("ldap", b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\x00\x04\x00\x04\x00"),
-    (
+/// A kind.
+struct Kind {
+    word: &'static str,
+    /// Its keys besides the URL.
+    keys: &'static str,
+    /// All that a healthy server says.
+    healthy: &'static [u8],
+    /// Said over and over it has no end.
+    endless: &'static [u8],
+    /// What an answer weighs that is wrong.
+    wrong: u8,
+}
+
+const fn kind(word: &'static str, healthy: &'static [u8], endless: &'static [u8]) -> Kind {
+    Kind { word, keys: "", healthy, endless, wrong: 50 }
+}
+
+const fn with(keys: &'static str, kind: Kind) -> Kind {
+    Kind { keys, ..kind }
+}
+
+const KINDS: [Kind; 16] = [
+    kind("smtp", b"220-mail\r\n220 ready\r\n", b"220-more\r\n"),
+    kind("pop3", b"+OK ready\r\n", b"+OK and on"),
+    kind("imap", b"* OK ready\r\n", b"* OK "),
+    kind("ftp", b"220-files\r\n free text\r\n220 ready\r\n", b"220-more\r\n"),
+    kind("nntp", b"201 reading only\r\n", b"220-more\r\n"),
+    kind("telnet", b"\xff\xfb\x25\xff\xfd", b"\xff\xfb\x01text"),
+    kind("redis", b"+PONG\r\n", b"+PONG"),
+    kind("mqtt", b"\x20\x02\x00\x00", b"\x20\x02\x01"),
+    kind(
+        "ldap",
+        b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\x00\x04\x00\x04\x00",
+        b"\x30\x03\x02\x01\x01",
+    ),
+    kind(
         "postgres",
         b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I\
           T\0\0\0\x06\0\0D\0\0\0\x06\0\0C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I",
+        b"N\0\0\0\x06x\0",
     ),
+    with(", send = \"?\", expect = \"ready\"", kind("tcp", b"ready", b"and on ")),
+    kind("http", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 "),
+    kind("apache", b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 "),
+    with(
+        ", transport = \"tcp\", name = \"localhost\"",
+        kind(
+            "dns",
+            b"\0\x1bgo\x81\x80\0\x01\0\0\0\0\0\0\x09localhost\0\0\x01\0\x01",
+            b"\0\x1bgo\x81\x80\0\x01\0\0\0\0\0\0\x09elsewhere\0\0\x01\0\x01",
+        ),
+    ),
+    with(
+        ", transport = \"tcp\"",
+        kind(
+            "rpc",
+            b"\x80\0\0\x18\x67\x6f\x67\x6f\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+            b"\0\0\0\x01\x67",
+        ),
+    ),
+    // Who is asked has counted already: what it says of a service is a whole failure.
+    Kind {
+        wrong: 100,
+        ..with(
+            ", service = \"web\"",
+            kind(
+                "remote",
+                b"HTTP/1.1 200 OK\r\nContent-Length: 43\r\n\r\n\
+                  {\"services\":[{\"name\":\"web\",\"status\":\"ok\"}]}",
+                b"HTTP/1.1 ",
+            ),
+        )
+    },
 ];
 
 const PATIENT_MS: u32 = 20_000;
 const CUT: &str = "50 read answer cut short";
-const NONSENSE: &str = "50 answer wrong answer";
 
-fn url(kind: &str, address: SocketAddr) -> String {
-    format!("{{ url = \"{kind}://{address}\" }}")
+fn check(Kind { word, keys, .. }: &Kind, address: SocketAddr) -> String {
+    format!("{{ url = \"{word}://{address}\"{keys} }}")
 }
 
-fn each(situation: &str, timeout_ms: u32, wanted: &str, fault: impl Fn(&str, &[u8]) -> Fault) {
-    for (kind, healthy) in KINDS {
-        let check = url(kind, serve(fault(kind, healthy)));
-        row(kind, "stand-in", situation, &check, timeout_ms, wanted);
+fn nonsense(kind: &Kind) -> String {
+    format!("{} answer wrong answer", kind.wrong)
+}
+
+fn each(situation: &str, timeout_ms: u32, wanted: &str, fault: impl Fn(&Kind) -> Fault) {
+    for kind in &KINDS {
+        let check = check(kind, serve(fault(kind)));
+        row(kind.word, "stand-in", situation, &check, timeout_ms, wanted);
     }
+}
+
+/// What is no answer at all.
+fn each_nonsense(situation: &str, fault: impl Fn(&Kind) -> Fault) {
+    for kind in &KINDS {
+        let check = check(kind, serve(fault(kind)));
+        row(kind.word, "stand-in", situation, &check, PATIENT_MS, &nonsense(kind));
+    }
+}
+
+fn speaks_http(kind: &Kind) -> bool {
+    matches!(kind.word, "http" | "apache" | "remote")
 }
 
 #[test]
 fn what_is_whole_is_healthy_also_when_it_comes_byte_by_byte() {
-    each("whole", PATIENT_MS, "healthy", |_, bytes| Fault::Says(bytes.to_vec()));
-    each("byte by byte", PATIENT_MS, "healthy", |_, bytes| {
-        Fault::Slow(bytes.to_vec(), Duration::from_millis(1))
+    each("whole", PATIENT_MS, "healthy", |kind| Fault::Says(kind.healthy.to_vec()));
+    each("byte by byte", PATIENT_MS, "healthy", |kind| {
+        Fault::Slow(kind.healthy.to_vec(), Duration::from_millis(1))
     });
 }
 
 #[test]
 fn an_answer_that_ends_too_early_is_half_a_failure_wherever_it_ends() {
-    for (kind, healthy) in KINDS {
-        for length in 0..healthy.len() {
-            let found =
-                probe(&url(kind, serve(Fault::Says(healthy[..length].to_vec()))), PATIENT_MS);
-            assert_eq!(found.verdict, CUT, "{kind}, {length} bytes: {found:#?}");
+    for kind in &KINDS {
+        for length in 0..kind.healthy.len() {
+            let said = kind.healthy[..length].to_vec();
+            let found = probe(&check(kind, serve(Fault::Says(said))), PATIENT_MS);
+            assert_eq!(found.verdict, CUT, "{}, {length} bytes: {found:#?}", kind.word);
         }
-        println!("{kind:<9} {:<12} {:<22} {CUT}", "stand-in", "cut at every byte");
+        tell(kind.word, "stand-in", "cut at every byte", CUT, None);
     }
 }
 
 #[test]
-fn garbage_is_half_a_failure() {
-    let garbage = |kind: &str| match kind {
-        // Anything may come before IAC DO, so it is known only by the end.
-        "telnet" => b"SSH-2.0-OpenSSH\r\n\0\x01\x02".to_vec(),
-        _ => b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03garbage".to_vec(),
-    };
-    each("garbage", PATIENT_MS, NONSENSE, |kind, _| Fault::Says(garbage(kind)));
-    each("another protocol", PATIENT_MS, NONSENSE, |_, _| {
-        Fault::Says(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n".to_vec())
+fn garbage_is_no_answer() {
+    each_nonsense("garbage", |kind| {
+        Fault::Says(match kind.word {
+            // Anything may come before IAC DO, so it is known only by the end.
+            "telnet" => b"SSH-2.0-OpenSSH\r\n\0\x01\x02".to_vec(),
+            _ => b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03garbage".to_vec(),
+        })
     });
-}
-
-#[test]
-fn an_endless_answer_is_half_a_failure_and_ends() {
-    each("endless", PATIENT_MS, NONSENSE, |kind, _| {
-        Fault::Endless(match kind {
-            "smtp" | "ftp" | "nntp" => b"220-more\r\n".to_vec(),
-            "pop3" => b"+OK and on".to_vec(),
-            "imap" => b"* OK ".to_vec(),
-            "telnet" => b"\xff\xfb\x01text".to_vec(),
-            "redis" => b"+PONG".to_vec(),
-            "mqtt" => b"\x20\x02\x01".to_vec(),
-            "ldap" => b"\x30\x03\x02\x01\x01".to_vec(),
-            _ => b"N\0\0\0\x06x\0".to_vec(),
+    each_nonsense("another protocol", |kind| {
+        Fault::Says(match speaks_http(kind) {
+            true => b"SSH-2.0-OpenSSH\r\n".to_vec(),
+            false => b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n".to_vec(),
         })
     });
 }
 
 #[test]
+fn an_endless_answer_is_no_answer_and_ends() {
+    each_nonsense("endless", |kind| Fault::Endless(kind.endless.to_vec()));
+}
+
+#[test]
 fn an_answer_that_dawdles_is_late() {
-    each("a byte a second", 500, "50 read no answer in 0.5s", |_, bytes| {
-        Fault::Slow(bytes.to_vec(), Duration::from_secs(1))
+    each("a byte a second", 500, "50 read no answer in 0.5s", |kind| {
+        Fault::Slow(kind.healthy.to_vec(), Duration::from_secs(1))
     });
-    each("silent", 200, "50 read no answer in 0.2s", |_, _| Fault::Silent);
+    each("silent", 200, "50 read no answer in 0.2s", |_| Fault::Silent);
 }
 
 #[test]
 fn a_server_that_hangs_up_is_half_a_failure_and_one_that_is_not_there_a_whole_one() {
-    each("closed at once", PATIENT_MS, CUT, |_, _| Fault::Says(Vec::new()));
-    each("reset", PATIENT_MS, "50 read connection reset", |_, _| Fault::Resets);
-    for (kind, _) in KINDS {
+    each("closed at once", PATIENT_MS, CUT, |_| Fault::Says(Vec::new()));
+    each("reset", PATIENT_MS, "50 read connection reset", |_| Fault::Resets);
+    for kind in &KINDS {
         let (_taken, nobody) = nobody();
-        row(kind, "nobody", "refused", &url(kind, nobody), PATIENT_MS, "100 connect refused");
+        let check = check(kind, nobody);
+        row(kind.word, "nobody", "refused", &check, PATIENT_MS, "100 connect refused");
     }
 }

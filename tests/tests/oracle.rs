@@ -2,72 +2,14 @@
 //! since Oracle itself is not for everybody's machines.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use giveover_tests::oracle::Oracle;
 use giveover_tests::{Daemon, wait_for};
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// An installation with its moods.
-struct Oracle {
-    home: TempDir,
-}
-
-impl Oracle {
-    fn new() -> Self {
-        let home = tempfile::Builder::new().prefix("giveover-oracle-").tempdir().expect("a home");
-        // Whoever runs the client must reach it.
-        fs::set_permissions(home.path(), fs::Permissions::from_mode(0o777)).expect("its mode");
-        let bin = home.path().join("bin");
-        fs::create_dir(&bin).expect("a directory");
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_oracle"));
-        for name in ["sqlplus", "lsnrctl"] {
-            symlink(&program, bin.join(name)).expect("a program");
-        }
-        let oracle = Self { home };
-        oracle.mood("ok");
-        oracle.listener("up");
-        oracle
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.home.path().join(name)
-    }
-
-    fn put(&self, name: &str, text: &str) {
-        // In one go: nobody reads half of it.
-        fs::write(self.path("next"), text).expect("a mood");
-        fs::rename(self.path("next"), self.path(name)).expect("a mood");
-    }
-
-    fn mood(&self, mood: &str) {
-        self.put("mood", mood);
-    }
-
-    fn listener(&self, mood: &str) {
-        self.put("listener", mood);
-    }
-
-    fn said(&self) -> Vec<String> {
-        let said = fs::read_to_string(self.path("said")).unwrap_or_default();
-        said.lines().map(str::to_owned).collect()
-    }
-
-    fn count(&self, line: &str) -> usize {
-        self.said().iter().filter(|said| *said == line).count()
-    }
-
-    fn home(&self) -> String {
-        self.home.path().display().to_string()
-    }
-
-    fn password(&self, text: &str) -> String {
-        let path = self.path(&format!("password-{text}"));
-        fs::write(&path, text).expect("a password");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).expect("its mode");
-        path.display().to_string()
-    }
+fn oracle() -> Oracle {
+    Oracle::new(Path::new(env!("CARGO_BIN_EXE_oracle")))
 }
 
 const POLICY: &str = "policy = { thorough_probe_interval = \"100ms\", probe_timeout = \"1s\", \
@@ -96,7 +38,7 @@ fn first(daemon: &Daemon, event: &str) -> String {
 /// req 1.93 1.94 1.95 1.97
 #[test]
 fn a_client_is_kept_and_statistics_that_stand_still_have_a_table_made() {
-    let oracle = Oracle::new();
+    let oracle = oracle();
     let login = format!(
         "check.sql.connect_string = \"giveover@ORCL\"\ncheck.sql.password_file = \"{}\"\n\
          check.sql.connect_cycle = 4",
@@ -130,7 +72,7 @@ fn the_client_can_run_as_another_user() {
     if !giveover_tests::server::is_root("becoming another user") {
         return;
     }
-    let oracle = Oracle::new();
+    let oracle = oracle();
     let daemon = Daemon::start(&service(&oracle, "check.sql.user = \"nobody\""));
     daemon.wait_status("db", "ok");
     use std::os::unix::fs::MetadataExt;
@@ -142,7 +84,7 @@ fn the_client_can_run_as_another_user() {
 /// req 1.98
 #[test]
 fn rows_of_the_preset_and_of_the_file_say_what_an_error_leads_to() {
-    let oracle = Oracle::new();
+    let oracle = oracle();
     let rows =
         "[[service.db.error]]\nmatch = 257\naction = \"restart\"\nmessage = \"ours first\"\n";
     let daemon = Daemon::start(&service(&oracle, rows));
@@ -183,7 +125,7 @@ fn rows_of_the_preset_and_of_the_file_say_what_an_error_leads_to() {
 
 #[test]
 fn a_client_that_hangs_dies_or_is_not_let_in() {
-    let oracle = Oracle::new();
+    let oracle = oracle();
     let wrong = oracle.password("other");
     let config = format!(
         "{}[service.wrong]\npreset = \"oracle\"\ncheck.sql.oracle_home = \"{}\"\n{POLICY}\
@@ -223,7 +165,7 @@ fn a_client_that_hangs_dies_or_is_not_let_in() {
 /// req 1.100 1.101
 #[test]
 fn what_is_switched_is_given_over_and_what_is_restarted_is_stopped_and_started() {
-    let oracle = Oracle::new();
+    let oracle = oracle();
     let config = format!(
         "[giveover]\ncommand = [\"/bin/touch\", \"{}\"]\n\
          [service.db]\npreset = \"oracle\"\nstart = [\"/bin/sleep\", \"1000\"]\n\
@@ -253,7 +195,7 @@ fn what_is_switched_is_given_over_and_what_is_restarted_is_stopped_and_started()
 /// req 1.106 1.107
 #[test]
 fn a_listener_that_answers_or_wants_a_password_is_healthy() {
-    let oracle = Oracle::new();
+    let oracle = oracle();
     let config = format!(
         "[service.db]\npreset = \"listener\"\ncheck.listener.oracle_home = \"{}\"\n\
          policy = {{ thorough_probe_interval = \"100ms\", probe_timeout = \"1s\", \
@@ -280,7 +222,7 @@ fn a_listener_that_answers_or_wants_a_password_is_healthy() {
 /// req 1.107 1.109 1.110
 #[test]
 fn past_its_restarts_the_listeners_monitor_ends_and_it_is_never_given_over() {
-    let oracle = Oracle::new();
+    let oracle = oracle();
     let config = format!(
         "[giveover]\ncommand = [\"/bin/touch\", \"{}\"]\n\
          [service.db]\npreset = \"listener\"\nstart = [\"/bin/sleep\", \"1000\"]\n\

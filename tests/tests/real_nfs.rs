@@ -8,8 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use giveover_tests::probing::row;
 use giveover_tests::server::is_root;
-use giveover_tests::{Daemon, signal_to, wait_for};
-use nix::sched::{CloneFlags, unshare};
+use giveover_tests::{Daemon, nfs, signal_to, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -45,50 +44,10 @@ impl Drop for Part {
     }
 }
 
-const GANESHA: &str = "\
-NFS_CORE_PARAM { Protocols = 3; NFS_Port = 2049; MNT_Port = 20048; NLM_Port = 20049; Enable_RQUOTA = false; }
-EXPORT { Export_Id = 1; Path = /share; Pseudo = /share; Access_Type = RW; Protocols = 3; FSAL { Name = MEM; } }
-";
-
-/// A network, a /run and a /var/lib/nfs for this thread and what it starts; and the words that run
-/// ganesha there.
-fn of_our_own(dir: &std::path::Path) -> Vec<String> {
-    unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS).expect("a place of our own");
-    let script = "set -e; mount --make-rprivate /; ip link set lo up
-        mount -t tmpfs tmpfs /run; mkdir /run/rpcbind /run/ganesha
-        mkdir -p /var/lib/nfs; mount -t tmpfs tmpfs /var/lib/nfs
-        mkdir /var/lib/nfs/sm /var/lib/nfs/sm.bak /var/lib/nfs/ganesha; touch /var/lib/nfs/state
-        chown -R statd /var/lib/nfs";
-    let done = Command::new("sh").args(["-c", script]).status().expect("sh");
-    assert!(done.success(), "no mounts here");
-    fs::write(dir.join("ganesha.conf"), GANESHA).expect("a configuration");
-    let dir = dir.display();
-    let words = [
-        "/usr/bin/ganesha.nfsd",
-        "-F",
-        "-f",
-        &format!("{dir}/ganesha.conf"),
-        "-L",
-        &format!("{dir}/ganesha.log"),
-        "-p",
-        &format!("{dir}/ganesha.pid"),
-    ];
-    words.map(str::to_owned).to_vec()
-}
-
 fn rpcbind() -> Part {
-    let rpcbind = Part::start(&["/usr/sbin/rpcbind", "-f"]);
+    let rpcbind = Part::start(&nfs::RPCBIND);
     wait_for("rpcbind to listen", || TcpStream::connect(("127.0.0.1", 111)).ok());
     rpcbind
-}
-
-/// Waits until rpcbind knows all these.
-fn wait_registered(programs: &[&str]) {
-    wait_for("the programs to register", || {
-        let list = Command::new("rpcinfo").arg("-p").output().expect("rpcinfo").stdout;
-        let list = String::from_utf8_lossy(&list).into_owned();
-        programs.iter().all(|program| list.contains(program)).then_some(())
-    });
 }
 
 fn call(program: &str, host: &str, transport: &str) -> String {
@@ -102,12 +61,12 @@ fn a_program_is_called_at_the_port_that_rpcbind_knows() {
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");
-    let words = of_our_own(dir.path());
+    let words = nfs::of_our_own(dir.path());
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let rpcbind = rpcbind();
-    let mut statd = Part::start(&["/sbin/rpc.statd", "-F", "--no-notify"]);
+    let mut statd = Part::start(&nfs::STATD);
     let mut ganesha = Part::start(&words);
-    wait_registered(&["status", "nfs", "mountd", "nlockmgr"]);
+    nfs::wait_registered(&["status", "nfs", "mountd", "nlockmgr"]);
     for program in ["rpcbind", "statd", "nfsd", "mountd", "lockd"] {
         for (host, transport) in
             [("127.0.0.1", "udp"), ("127.0.0.1", "tcp"), ("[::1]", "udp"), ("[::1]", "tcp")]
@@ -168,9 +127,9 @@ fn the_presets_act_as_the_table_of_the_daemons_says() {
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");
-    let words = of_our_own(dir.path());
+    let words = nfs::of_our_own(dir.path());
     let rpcbind = rpcbind();
-    let mut statd = Part::start(&["/sbin/rpc.statd", "-F", "--no-notify"]);
+    let mut statd = Part::start(&nfs::STATD);
     fs::create_dir(dir.path().join("share")).expect("a share");
     let start = words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ");
     let share = dir.path().join("share").display().to_string();
@@ -226,7 +185,7 @@ fn the_presets_act_as_the_table_of_the_daemons_says() {
         let service = daemon.wait_status(name, "faulted");
         assert_eq!(check(&service, "statd")["cause"], "no such process", "{name}");
     }
-    let _statd = Part::start(&["/sbin/rpc.statd", "-F", "--no-notify"]);
+    let _statd = Part::start(&nfs::STATD);
     for name in ["locks", "all", "shares"] {
         daemon.wait_status(name, "ok");
     }

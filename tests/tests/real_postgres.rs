@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use giveover_tests::probing::{probe, row};
+use giveover_tests::probing::{probe, row, tell};
 use giveover_tests::server::Server;
 use giveover_tests::{Daemon, servers, wait_for};
 use serde_json::Value;
@@ -78,7 +78,7 @@ fn row_of(situation: &str, check: &str, timeout_ms: u32, wanted: &str) {
 /// What a probe that cannot be made says.
 fn unmeasured(situation: &str, check: &str, wanted: &str) {
     let found = probe(check, PATIENT_MS);
-    println!("postgres  postgresql   {situation:<22} {wanted}");
+    tell("postgres", "postgresql", situation, &format!("cannot measure: {wanted}"), Some(found.ms));
     assert!(found.verdict.starts_with("CannotMeasure"), "{situation}: {found:#?}");
     let text = giveover_tests::probing::words(check, PATIENT_MS);
     assert!(text.contains(wanted), "{situation}: {text}");

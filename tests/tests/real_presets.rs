@@ -1,6 +1,7 @@
 //! One file that uses the presets of every server of Debian's that can be started here: all are
 //! ok; each that is frozen weighs half, each that is stopped a whole failure, as its preset says.
 
+use giveover_tests::probing::tell;
 use giveover_tests::server::{Server, is_root};
 use giveover_tests::{Daemon, free_port, servers, wait_for};
 use serde_json::Value;
@@ -94,7 +95,7 @@ fn every_preset_says_ok_half_a_failure_and_a_whole_one() {
         let (check, phase, weight) = wanted;
         let wanted = (check.to_owned(), phase.to_owned(), weight);
         wait_for("a failure", || failures(&daemon, name).contains(&wanted).then_some(()));
-        println!("{name}: {check} {phase} {weight}");
+        tell(name, "its preset", phase, &format!("{weight} {check}"), None);
     };
     all.iter().for_each(|watched| watched.server.freeze());
     for Watched { name, check, silent, .. } in &all {

@@ -2,7 +2,7 @@
 //! wanting a certificate of ours, frozen, stopped, cut off. Each prints its rows of the table.
 
 use giveover_tests::faults::{Fault, nobody, serve};
-use giveover_tests::probing::{probe, row};
+use giveover_tests::probing::{probe, row, tell};
 use giveover_tests::secure::{self, Certificates, cut_off, s_server, stunnel};
 use giveover_tests::server::{Server, is_root};
 use giveover_tests::{free_port, servers, wait_for};
@@ -173,7 +173,7 @@ fn what_is_cut_off_is_no_tls_or_half_a_failure() {
         (&**tls, &**read, &**healthy),
         ("100 tls closed before TLS", "50 read answer cut short", "healthy")
     );
-    println!("https     nginx        cut off               {seen:?}");
+    tell("https", "nginx", "cut off", &seen.join(", "), None);
     let late = check("https", cut_off(server.port, 300, true).port(), &made, "");
     row("https", "nginx", "hangs in the handshake", &late, SHORT_MS, NO_TLS);
 }
