@@ -27,7 +27,7 @@ const HOUSES: [House; 2] = [
         "shell/src",
         &[
             &["clock", "message", "config"],
-            &["reactor", "machine"],
+            &["key", "reactor", "machine"],
             &["check", "service", "pool", "cluster", "board", "journal", "report"],
             &["daemon", "sim"],
             &["cli"],

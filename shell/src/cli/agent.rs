@@ -8,7 +8,7 @@ use giveover_core::time::Span;
 use super::duration;
 use super::exit::{Exit, Stop};
 use super::session::Session;
-use crate::board::key;
+use crate::key;
 use crate::check::agent::beat::Key;
 use crate::check::agent::sender::{self, Load, Sending, To};
 use crate::config::agent::{MOST_UNITS, PORT};

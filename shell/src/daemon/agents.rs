@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::Daemon;
 use super::once::ONCE;
-use crate::board::key;
+use crate::key;
 use crate::check::agent::beat::{Beat, Key};
 use crate::check::agent::ears::{At, Ears, Words};
 use crate::check::agent::heard::{Heard, NOT_REPORTED, Taken, Why};

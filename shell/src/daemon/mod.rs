@@ -270,6 +270,8 @@ impl Daemon {
             Room::Hook => self.hook_ready(ready),
             Room::Pool => self.pool_ready(ready),
             Room::PoolCommand => self.pool_command_ready(ready),
+            Room::Cluster => self.cluster_ready(ready),
+            Room::GroupCommand => self.group_command_ready(ready),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }
@@ -298,6 +300,8 @@ impl Daemon {
             Room::Hook => self.hook_due(token),
             Room::Pool => self.pool_is_due(token),
             Room::PoolCommand => self.pool_command_due(token),
+            Room::Cluster => self.cluster_due(),
+            Room::GroupCommand => self.group_command_due(token),
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),

@@ -89,6 +89,7 @@ impl Daemon {
                 GoesTo::Command => "command",
                 GoesTo::Board => "board",
                 GoesTo::Nobody => "none",
+                GoesTo::Node => "node",
             }
             .to_owned(),
             pid: self.pid(service),

@@ -233,6 +233,7 @@ fn goes_to(service: &ServicePlan) -> String {
     match (service.policy.gives_over(), service.giveover) {
         (true, GoesTo::Command) => "command".to_owned(),
         (true, GoesTo::Board) => "board".to_owned(),
+        (true, GoesTo::Node) => "another node".to_owned(),
         (true, GoesTo::Nobody) | (false, _) => {
             let mode = service.policy.limits().failover_mode.word();
             let acts_as = if mode == "log_only" { mode } else { "restart_only" };
