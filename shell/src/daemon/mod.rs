@@ -6,6 +6,7 @@
 mod agents;
 pub(crate) mod board;
 mod carry;
+mod cluster;
 mod control;
 mod cycle;
 mod database;
@@ -70,6 +71,7 @@ use crate::service::notify::Notify;
 pub use prepare::{run, run_anew};
 pub use start::{Options, SYSTEM_FILE, exit};
 
+
 /// Tokens of the daemon's own room.
 const DAEMON_SIGNALS: u32 = 0;
 const DAEMON_BUDGET: u32 = 1;
@@ -113,6 +115,10 @@ pub struct Daemon {
     control: Control,
     /// The board, if there is one.
     board: Option<Box<board::Board>>,
+    /// The other nodes, if there are any.
+    cluster: Option<Box<cluster::Cluster>>,
+    /// The node that a person wants a giveover to go to, while that is asked for.
+    wanted_to: Option<String>,
     /// Where people and programs look, if anywhere.
     web: Option<Box<web::Web>>,
     hooks: hooks::Hooks,
@@ -188,7 +194,7 @@ impl Daemon {
     /// Only those of the wait itself.
     fn run_loop(&mut self) -> io::Result<()> {
         self.now = self.clock.now();
-        while !(self.ending && self.to_stop.is_empty()) {
+        while !(self.ending && self.to_stop.is_empty() && self.is_cluster_gone()) {
             self.turn()?;
         }
         self.take_leave_of_board();
@@ -237,6 +243,7 @@ impl Daemon {
         self.take_answers();
         self.reload_that_waited();
         self.look_after_journal();
+        self.look_after_cluster();
         self.look_after_board();
         Ok(())
     }
@@ -252,6 +259,7 @@ impl Daemon {
                 if let Some(databases) = &mut self.databases {
                     databases.names_ready(&mut self.reactor, now);
                 }
+                self.cluster_names_ready();
             }
             Room::Database => {
                 if let Some(databases) = &mut self.databases {

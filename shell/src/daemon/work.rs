@@ -35,6 +35,8 @@ pub(super) enum Then {
     Rest,
     /// It is handed over.
     HandOver(Ticket),
+    /// Its group is let go here.
+    Leave,
     /// The daemon ends.
     End,
 }
@@ -195,6 +197,11 @@ impl Daemon {
                 self.watches[service].more().work = Work::Idle;
                 self.hand_over(service, ticket);
             }
+            Then::Leave => {
+                self.watches[service].more().work = Work::Idle;
+                self.tell_left(service);
+                self.member_stopped(service, None);
+            }
             Then::End => {
                 self.watches[service].more().work = Work::Idle;
                 self.ended(service);
@@ -210,6 +217,7 @@ impl Daemon {
                 self.feed(service, Event::RestartDone { ticket, outcome });
             }
             Then::HandOver(ticket) => self.handover_not_stopped(service, ticket, cause),
+            Then::Leave => return self.member_stopped(service, Some(cause)),
             Then::Rest => {
                 self.tell_stop_failed(service, cause);
                 // Something of it still runs: its monitor goes on.
@@ -225,7 +233,7 @@ impl Daemon {
             Then::Start(_) => Wanted::Start,
             Then::Rest => Wanted::Stop,
             Then::HandOver(_) => Wanted::Giveover,
-            Then::End => return, // nobody is answered any more
+            Then::Leave | Then::End => return, // nobody is answered any more
         };
         let why = "it could not be stopped; something of it still runs";
         self.answer_operator(service, wanted, Err(why));

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use self::outlook::Outlook;
 use crate::config::diff::waits;
+use crate::config::cluster::{decides, told};
 use crate::config::plan::{BoardKind, BoardPlan, GoesTo, Plan, Run, ServicePlan};
 use crate::config::quantity::{readable, written};
 use crate::config::words;
@@ -43,6 +44,10 @@ pub fn text(loaded: &Loaded, findings: &Report) -> String {
     if !plan.pools.is_empty() {
         text += &format!(", {}", many(plan.pools.len(), "pool"));
     }
+    if let Some(cluster) = &plan.cluster {
+        let (nodes, groups) = (cluster.nodes.len(), cluster.groups.len());
+        text += &format!(", {}, {}", many(nodes, "node"), many(groups, "group"));
+    }
     if !findings.is_empty() {
         let _ = write!(text, ", {}", findings.summary()); // a String takes everything
     }
@@ -63,6 +68,12 @@ pub fn text(loaded: &Loaded, findings: &Report) -> String {
     for pool in &plan.pools {
         for line in pool::sentences(pool) {
             text.push_str(&words::wrapped(&format!("pool {}: {line}", pool.name), "  "));
+        }
+    }
+    if let Some(cluster) = &plan.cluster {
+        text.push('\n');
+        for line in std::iter::once(decides(cluster)).chain(told(cluster)) {
+            text.push_str(&words::wrapped(&format!("cluster: {line}"), "  "));
         }
     }
     if !findings.is_empty() {

@@ -65,6 +65,16 @@ fn takeover(plan: &ClusterPlan) -> Span {
     span(ms)
 }
 
+/// How long nobody holds a group when its active dies, at most, in milliseconds; `None`: until
+/// somebody does something about it.
+#[must_use]
+pub fn takeover_ms(plan: &ClusterPlan) -> Option<u64> {
+    let members = &plan.members;
+    let alone = members.quorum == Quorum::Majority && members.count == 2;
+    let never = alone || members.quorum == Quorum::Stay;
+    (!never).then(|| u64::from(takeover(plan).as_millis()))
+}
+
 fn outages(plan: &ClusterPlan) -> Vec<String> {
     let limits = &plan.limits;
     let found = u64::from(limits.interval.as_millis()) * u64::from(limits.life);

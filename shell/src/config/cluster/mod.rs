@@ -25,7 +25,7 @@ use super::tree::{Entry, Node, Table, Value};
 use super::values;
 use super::words;
 
-pub use self::arithmetic::{decides, told};
+pub use self::arithmetic::{decides, takeover_ms, told};
 pub(super) use self::keys::TABLES;
 pub(super) use self::later::refuse;
 
