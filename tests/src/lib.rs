@@ -160,8 +160,9 @@ impl Daemon {
 
     /// It is a node that only votes.
     #[must_use]
-    pub fn as_witness(self) -> Self {
-        Self { verb: "witness", ..self }
+    pub fn as_witness(mut self) -> Self {
+        self.verb = "witness";
+        self
     }
 
     /// Replaces the configuration; the daemon reads it at the next reload or start.

@@ -199,7 +199,6 @@ impl Daemon {
             }
             Then::Leave => {
                 self.watches[service].more().work = Work::Idle;
-                self.tell_left(service);
                 self.member_stopped(service, None);
             }
             Then::End => {

@@ -20,6 +20,8 @@ pub(super) struct Stopping {
     /// Those that are being stopped.
     under_way: Vec<usize>,
     failed: bool,
+    /// Those that ran when they were asked to stop: only of them it is worth a word.
+    ran: Vec<usize>,
 }
 
 impl Daemon {
@@ -40,7 +42,8 @@ impl Daemon {
         // What is being stopped already is not asked twice, only hurried.
         let before = state.stopping.take().unwrap_or_default();
         let next = services.iter().filter(|it| !before.under_way.contains(it)).copied().collect();
-        state.stopping = Some(Stopping { next, under_way: before.under_way.clone(), failed: false });
+        let (under_way, ran) = (before.under_way.clone(), before.ran);
+        state.stopping = Some(Stopping { next, under_way, failed: false, ran });
         if at_once {
             for service in before.under_way {
                 self.hurry(service, limit);
@@ -86,6 +89,7 @@ impl Daemon {
     }
 
     fn stop_member(&mut self, group: usize, service: usize) {
+        let runs = self.services.is_running(service as u32) != Some(false);
         let Some(state) = self.cluster.as_mut().and_then(|it| it.groups.get_mut(group)) else {
             return;
         };
@@ -93,6 +97,9 @@ impl Daemon {
         let Some(place) = stopping.next.iter().position(|it| *it == service) else { return };
         stopping.next.remove(place);
         stopping.under_way.push(service);
+        if runs {
+            stopping.ran.push(service);
+        }
         let given = state.giving.is_some_and(|giving| giving.service == service);
         if !given {
             self.feed(service, Event::End); // nobody restarts what is being stopped
@@ -107,9 +114,14 @@ impl Daemon {
     /// A service of a group is proven stopped, or cannot be.
     pub(in crate::daemon) fn member_stopped(&mut self, service: usize, failed: Option<Cause>) {
         let Some(group) = self.group_of(service) else { return };
+        let state = self.cluster.as_deref().and_then(|it| it.groups.get(group));
+        let ran = state.and_then(|it| it.stopping.as_ref()).is_some_and(|it| it.ran.contains(&service));
         if let Some(cause) = failed {
             self.tell_stop_failed(service, cause);
         } else {
+            if ran {
+                self.tell_left(service);
+            }
             self.feed(service, Event::Stopped);
         }
         let Some(state) = self.cluster.as_mut().and_then(|it| it.groups.get_mut(group)) else {
@@ -197,7 +209,7 @@ impl Daemon {
     }
 
     /// The text of a stop that its group is the reason of.
-    pub(in crate::daemon) fn tell_left(&mut self, service: usize) {
+    fn tell_left(&mut self, service: usize) {
         let text = words::stopped("its group, which is let go here", self.work_took(service));
         self.say(service, message::Event::Stopped, text);
     }
