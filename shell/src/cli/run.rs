@@ -87,11 +87,7 @@ pub(super) fn run(verb: Run, session: &mut Session<'_>) -> Result<Exit, Stop> {
 }
 
 /// Runs the daemon; as a `witness` it serves nothing and only votes.
-pub(super) fn start(
-    verb: Run,
-    witness: bool,
-    session: &mut Session<'_>,
-) -> Result<Exit, Stop> {
+pub(super) fn start(verb: Run, witness: bool, session: &mut Session<'_>) -> Result<Exit, Stop> {
     let told = session.common.socket.as_deref();
     let around = &session.console.surroundings;
     let colour = match session.common.color {

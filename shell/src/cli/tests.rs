@@ -60,7 +60,7 @@ fn usage_is_2_and_of_a_probe_3() {
         "notify web died 256",
         "run --demo a.toml",
         "monitor",
-        "node status",
+        "import pgpool",
         "board",
         "help no-such-thing-at-all",
         "status /etc/giveover/giveover.toml",

@@ -104,11 +104,10 @@ impl Carrier {
         matches!(self.state, State::Up | State::Again(_))
     }
 
-    /// Whether its services, started now, would run where nothing else of the group is: it is up,
-    /// and not on its way down.
+    /// Whether it is let go, and its services are not proven stopped.
     #[must_use]
-    pub const fn is_idle(&self) -> bool {
-        matches!(self.state, State::Idle { .. })
+    pub const fn is_unclean(&self) -> bool {
+        matches!(self.state, State::Idle { clean: false })
     }
 
     /// `Action::Take`.
@@ -212,12 +211,13 @@ impl Carrier {
                 self.state = State::Releasing(releasing);
                 self.go_on(releasing)
             }
+            // What was left of it was stopped once more.
+            State::Idle { .. } => {
+                self.state = State::Idle { clean: ok };
+                Vec::new()
+            }
             // Of something that was called off.
-            State::Idle { .. }
-            | State::Taking(_)
-            | State::Up
-            | State::Again(_)
-            | State::Releasing(_) => Vec::new(),
+            State::Taking(_) | State::Up | State::Again(_) | State::Releasing(_) => Vec::new(),
         }
     }
 

@@ -120,7 +120,8 @@ pub fn look_at_cluster(loaded: &Loaded, wrong: impl Fn(&Path) -> Option<String>)
     let mut out = Findings::default();
     if let (Some(plan), Some(place)) = (&loaded.plan.cluster, loaded.cluster) {
         if let Some(why) = wrong(&plan.key) {
-            out.error(place, format!("key: {why}")).label("the same file on every node, chmod 0400");
+            out.error(place, format!("key: {why}"))
+                .label("the same file on every node, chmod 0400");
         }
     }
     let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());

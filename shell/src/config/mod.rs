@@ -173,20 +173,19 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     });
     let of_pools = of_pools.collect();
     let (services, places) = services.into_iter().unzip();
-    let plan =
-        Plan {
-            file,
-            included,
-            host,
-            giveover,
-            control,
-            board,
-            watch,
-            notify,
-            cluster,
-            services,
-            pools,
-        };
+    let plan = Plan {
+        file,
+        included,
+        host,
+        giveover,
+        control,
+        board,
+        watch,
+        notify,
+        cluster,
+        services,
+        pools,
+    };
     Ok(Loaded {
         plan,
         warnings,

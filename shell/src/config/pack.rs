@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::few::Few;
 use super::plan::{
-    BoardPlan, CheckPlan, ClusterPlan, GiveoverPlan, HostPlan, Listen, NotifyPlan, Plan, PoolPlan, Question,
-    ServicePlan, Targets, Terms,
+    BoardPlan, CheckPlan, ClusterPlan, GiveoverPlan, HostPlan, Listen, NotifyPlan, Plan, PoolPlan,
+    Question, ServicePlan, Targets, Terms,
 };
 
 /// A plan as bytes; `None` if it cannot be written down, as with a path that is not UTF-8.

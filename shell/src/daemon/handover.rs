@@ -188,7 +188,14 @@ impl Daemon {
         self.aborted(service, ticket, false, cause, "it could not be proven stopped");
     }
 
-    pub(super) fn aborted(&mut self, service: usize, ticket: Ticket, stopped: bool, cause: Cause, why: &str) {
+    pub(super) fn aborted(
+        &mut self,
+        service: usize,
+        ticket: Ticket,
+        stopped: bool,
+        cause: Cause,
+        why: &str,
+    ) {
         self.leave_handover(service);
         self.say(service, message::Event::Aborted, words::aborted(why, stopped));
         let outcome = GiveoverOutcome::Aborted { stopped, cause };

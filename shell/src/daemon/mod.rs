@@ -71,7 +71,6 @@ use crate::service::notify::Notify;
 pub use prepare::{run, run_anew};
 pub use start::{Options, SYSTEM_FILE, exit};
 
-
 /// Tokens of the daemon's own room.
 const DAEMON_SIGNALS: u32 = 0;
 const DAEMON_BUDGET: u32 = 1;

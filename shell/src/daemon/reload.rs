@@ -128,7 +128,10 @@ impl Daemon {
     fn pending_work(&self) -> bool {
         let under_way =
             |service| self.work(service) != Work::Idle || self.handover(service).is_some();
-        self.is_board_asked() || self.is_group_moving() || !self.pending.is_empty() || (0..self.shown()).any(under_way)
+        self.is_board_asked()
+            || self.is_group_moving()
+            || !self.pending.is_empty()
+            || (0..self.shown()).any(under_way)
     }
 
     /// Puts `plan` in the place of the old one. Monitors go along by name.

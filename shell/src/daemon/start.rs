@@ -9,8 +9,8 @@ use giveover_core::policy::{FailoverMode, Limits, Policy, Scope};
 use giveover_core::time::Span;
 use serde::{Deserialize, Serialize};
 
-use super::control::Control;
 use super::cluster::Lacking;
+use super::control::Control;
 use super::events::Events;
 use super::host::HostState;
 use super::rights::Rights;
@@ -280,7 +280,7 @@ impl Daemon {
         }
         self.begin_agents();
         for service in self.start_order() {
-            if self.group_of(service).is_some() && !self.plan.host.observe {
+            if self.group_of(service).is_some() {
                 self.bring_up_member(service);
             } else {
                 self.bring_up(service);

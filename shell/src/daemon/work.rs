@@ -130,6 +130,9 @@ impl Daemon {
             }
             (_, Done::StoppedByOther) => self.stopped_by_other(service),
             (_, Done::StartedByOther) => {
+                if self.stop_stranger(service) {
+                    return;
+                }
                 self.note_started(service, Starter::Systemd);
                 let first = self.plan.services[service].policy.limits().thorough_probe_interval;
                 self.feed(service, Event::Begin { first, started: true });

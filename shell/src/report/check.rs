@@ -10,8 +10,8 @@ use giveover_core::time::Span;
 use serde_json::{Value, json};
 
 use self::outlook::Outlook;
-use crate::config::diff::waits;
 use crate::config::cluster::{decides, told};
+use crate::config::diff::waits;
 use crate::config::plan::{BoardKind, BoardPlan, GoesTo, Plan, Run, ServicePlan};
 use crate::config::quantity::{readable, written};
 use crate::config::words;

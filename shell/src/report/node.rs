@@ -68,7 +68,7 @@ fn heading(group: &GroupDoc, paint: Paint) -> String {
             }
             if let Some(left) = group.grant_left_ms {
                 let lease = span::compact(group.lease_ms);
-                text += &format!("   lease {lease}, {} of it left", span::compact(left));
+                text += &format!("   lease {lease}, {} of it left", tenths(left));
             }
             if !group.holds {
                 text += "   COMING UP";
@@ -99,13 +99,21 @@ fn cells(node: &NodeDoc) -> Vec<String> {
         format!("{}{}", node.name, if node.me { " *" } else { "" }),
         role,
         format!("{host}:{}", node.port),
-        node.heard_ms.map_or_else(|| "-".to_owned(), span::compact),
+        node.heard_ms.map_or_else(|| "-".to_owned(), tenths),
         match node.witness {
             true => "-".to_owned(),
             false => format!("{} of {}", node.life, node.life_of),
         },
         if node.me { "-".to_owned() } else { refused.to_string() },
     ]
+}
+
+/// `0.6s`, and from ten seconds on as everywhere.
+fn tenths(ms: u64) -> String {
+    match ms {
+        0..10_000 => format!("{}.{}s", ms / 1000, ms % 1000 / 100),
+        _ => span::compact(ms),
+    }
 }
 
 /// Why a node is not heard, or not accepted.
@@ -192,7 +200,7 @@ front   active here for 3d, term 7, 2 of 3 votes   lease 5s, 4.2s of it left
 
 NODE    ROLE     ADDRESS        HEARD  LIFE    REFUSED FRAMES
 gw-a *  active   10.0.0.1:9706      -  3 of 3  -
-gw-b    standby  10.0.0.1:9706  600ms  3 of 3  0
+gw-b    standby  10.0.0.1:9706   0.6s  3 of 3  0
 door    witness  10.0.0.1:9706      -  -       0
 
 door: refused: nothing listens on its port

@@ -90,6 +90,10 @@ fn at_once_the_addresses_go_first_and_nothing_waits_for_anything() {
     // What is not proven stopped is stopped before it comes up here again.
     assert_eq!(carrier.take(T(4), at(20)), [Order::Stop { at_once: true }]);
     assert_eq!(carrier.stopped(false), [taken(4, Taken::Failed)]);
+    assert!(carrier.is_unclean());
+    assert_eq!(carrier.stopped(true), [], "once more, while nobody asks");
+    assert!(!carrier.is_unclean());
+    carrier.state = State::Idle { clean: false };
     carrier.take(T(5), at(21));
     let take = Order::Address(Step::Take { until: at(21) });
     assert_eq!(carrier.stopped(true), [take]);

@@ -37,9 +37,11 @@ pub fn decides(plan: &ClusterPlan) -> String {
         Quorum::Stay => "quorum = \"stay\": nobody takes over from an active that is only silent; \
                          never two holders"
             .to_owned(),
-        Quorum::Trusted => "quorum = \"trusted\": silence is enough to take over; TWO HOLDERS when \
+        Quorum::Trusted => {
+            "quorum = \"trusted\": silence is enough to take over; TWO HOLDERS when \
                             only the link between nodes is cut"
-            .to_owned(),
+                .to_owned()
+        }
     }
 }
 

@@ -132,9 +132,10 @@ fn startable(group: &GroupPlan, reader: &Reader<'_>, root: &Table, out: &mut Fin
     }
     for service in &group.services {
         let has = |key| root.find(&["service", service, key]).is_some();
-        // A preset may say what runs it; a service that is only watched is found by its plan.
-        if !has("unit") && !has("start") && !has("preset") {
-            let message = format!("services: `{service}` is only watched: nothing starts or stops it");
+        // No preset says what runs it.
+        if !has("unit") && !has("start") {
+            let message =
+                format!("services: `{service}` is only watched: nothing starts or stops it");
             let finding = out.error(reader.place("services"), message);
             finding.label(format!("service.{service} needs `unit` or `start`"));
         }

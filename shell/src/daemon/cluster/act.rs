@@ -45,7 +45,9 @@ impl Daemon {
 
     fn carry_out_of_group(&mut self, group: usize, action: Action) {
         match action {
-            Action::Send { to, message } => self.send(to, &Frame::Message { group: group as u8, message }),
+            Action::Send { to, message } => {
+                self.send(to, &Frame::Message { group: group as u8, message })
+            }
             Action::Role { role, term } => self.tell_role(group, role, term),
             Action::Take { ticket, until } => self.carrier(group, |it| it.take(ticket, until)),
             Action::Renew { until } => self.carrier(group, |it| it.renew(until)),
@@ -128,7 +130,10 @@ impl Daemon {
         };
         cluster.refused = Some(text.clone());
         cluster.groups.iter_mut().for_each(|state| state.gone = true);
-        self.say_host(message::Event::PeerRefused, text.trim_start_matches("giveover: ").to_owned());
+        self.say_host(
+            message::Event::PeerRefused,
+            text.trim_start_matches("giveover: ").to_owned(),
+        );
         self.end("a peer refuses this node");
     }
 
@@ -140,8 +145,7 @@ impl Daemon {
         state.since = now;
         let text = match role {
             Role::Active => {
-                let (votes, needed) =
-                    (state.machine.votes(), state.machine.rules().votes_needed());
+                let (votes, needed) = (state.machine.votes(), state.machine.rules().votes_needed());
                 let of = cluster.plan.members.count;
                 match state.machine.grant() {
                     Some(_) => format!("{}: active, term {term}, {votes} of {of} votes", plan.name),
@@ -182,10 +186,9 @@ impl Daemon {
                 message::Event::Nodes,
                 format!("{of}: we did not run for a while: votes and leases are void"),
             ),
-            Note::Silent(node) => (
-                message::Event::Peer,
-                format!("{of}: {} is active no more: silent", name(node)),
-            ),
+            Note::Silent(node) => {
+                (message::Event::Peer, format!("{of}: {} is active no more: silent", name(node)))
+            }
             Note::Mismatched(node, why) => {
                 (message::Event::PeerRefused, format!("{of}: {}: {why}", name(node)))
             }
@@ -196,12 +199,14 @@ impl Daemon {
             Note::VoteRefused(..) | Note::Heard(_) => return,
             Note::FenceFailed(node) => (
                 message::Event::Nodes,
-                format!("{of}: the fence of {} was not acknowledged; nobody takes over", name(node)),
+                format!(
+                    "{of}: the fence of {} was not acknowledged; nobody takes over",
+                    name(node)
+                ),
             ),
-            Note::GrantLost => (
-                message::Event::Nodes,
-                format!("{of}: too few nodes answer: it is let go here"),
-            ),
+            Note::GrantLost => {
+                (message::Event::Nodes, format!("{of}: too few nodes answer: it is let go here"))
+            }
             Note::Unheld => {
                 (message::Event::Nodes, format!("{of}: it could not be brought up here"))
             }

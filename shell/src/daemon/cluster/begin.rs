@@ -42,7 +42,8 @@ impl Daemon {
         check_kind(&plan, me, witness)?;
         let name = plan.nodes.get(usize::from(me.0)).map(|node| node.name.clone());
         self.plan.host.node = name.unwrap_or_default();
-        let refused = |why| Lacking(exit::CONFIGURATION, format!("giveover: the cluster's key {why}"));
+        let refused =
+            |why| Lacking(exit::CONFIGURATION, format!("giveover: the cluster's key {why}"));
         let keys = Keys::of_name(&plan.key).map_err(refused)?;
         let dir = self.journal.place().dir();
         let store = Store::open(dir, self.clock.wall_ms(self.now)).map_err(|error| {

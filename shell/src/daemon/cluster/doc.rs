@@ -88,11 +88,7 @@ impl Daemon {
             term: if me { state.machine.term() } else { member.map_or(0, |it| it.term()) },
             since: began,
             heard_ms: heard.map(|at| boot.since(at)),
-            life: if me {
-                state.machine.life()
-            } else {
-                member.map_or(0, |member| member.life())
-            },
+            life: if me { state.machine.life() } else { member.map_or(0, |member| member.life()) },
             life_of: cluster.plan.limits.life,
             why: pair.and_then(|pair| pair.why(wait, boot)).map(|why| why.word().to_owned()),
             why_text: pair.and_then(|pair| pair.why(wait, boot)).map(|why| why.to_string()),

@@ -109,10 +109,10 @@ impl Daemon {
                 true => format!("{name}: given over"),
                 false => format!("{name}: not given over: it is not proven stopped here"),
             };
-            self.reply(client, &crate::report::model::Reply {
-                exit: u8::from(!ok),
-                lines: vec![text],
-            });
+            self.reply(
+                client,
+                &crate::report::model::Reply { exit: u8::from(!ok), lines: vec![text] },
+            );
         }
         let Some(Giving { service, ticket, to }) = giving else { return };
         if !ok {

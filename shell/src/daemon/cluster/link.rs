@@ -148,7 +148,9 @@ impl Daemon {
 
     fn send_datagram(&mut self, node: Node, bytes: &[u8]) {
         let Some(cluster) = self.cluster.as_deref_mut() else { return };
-        let Some(to) = cluster.addresses.get(usize::from(node.0)).copied().flatten() else { return };
+        let Some(to) = cluster.addresses.get(usize::from(node.0)).copied().flatten() else {
+            return;
+        };
         if let Err(why) = cluster.net.send_datagram(to, bytes) {
             if let Some(pair) = cluster.pair(node) {
                 pair.tried(Some(why));
@@ -198,6 +200,9 @@ impl Daemon {
             cluster.look_at = now.after(LOOK_EVERY);
         }
         let nodes: Vec<Node> = cluster.pairs.iter().flatten().map(|pair| pair.node).collect();
+        if looks {
+            self.stop_what_is_left();
+        }
         for node in nodes {
             if looks {
                 self.look_up(node);

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use giveover_core::failure::Cause;
 use giveover_core::monitor::{Ended, Event, Waiting};
+use giveover_core::peer::Role;
 use giveover_core::time::Span;
 
 use crate::daemon::Daemon;
@@ -115,7 +116,8 @@ impl Daemon {
     pub(in crate::daemon) fn member_stopped(&mut self, service: usize, failed: Option<Cause>) {
         let Some(group) = self.group_of(service) else { return };
         let state = self.cluster.as_deref().and_then(|it| it.groups.get(group));
-        let ran = state.and_then(|it| it.stopping.as_ref()).is_some_and(|it| it.ran.contains(&service));
+        let ran =
+            state.and_then(|it| it.stopping.as_ref()).is_some_and(|it| it.ran.contains(&service));
         if let Some(cause) = failed {
             self.tell_stop_failed(service, cause);
         } else {
@@ -173,11 +175,38 @@ impl Daemon {
         self.arm(service);
     }
 
+    /// What could not be proven stopped when a group was let go is stopped again, for as long as the
+    /// group is not active here.
+    pub(super) fn stop_what_is_left(&mut self) {
+        let Some(cluster) = self.cluster.as_deref() else { return };
+        let left = |group: &super::Group| {
+            let rests = matches!(group.machine.role(), Role::Standby | Role::Down);
+            rests && group.carrier.is_unclean() && group.stopping.is_none() && !group.gone
+        };
+        let left: Vec<usize> =
+            cluster.groups.iter().enumerate().filter(|(_, it)| left(it)).map(|it| it.0).collect();
+        for group in left {
+            self.stop_group(group, true);
+        }
+    }
+
+    /// Somebody else, systemd at boot for one, has started what belongs to a group that is not
+    /// active here: it is stopped again. False where it may run.
+    pub(in crate::daemon) fn stop_stranger(&mut self, service: usize) -> bool {
+        let Some(why) = self.why_not_here(service).filter(|_| !self.plan.host.observe) else {
+            return false;
+        };
+        let name = self.plan.services[service].name.to_string();
+        self.say_host(
+            message::Event::Nodes,
+            format!("{name} was started by others and is stopped: {why}"),
+        );
+        self.stop(service, Then::Leave);
+        true
+    }
+
     /// Whether people may start `service`: a group that is active elsewhere starts nothing here.
     pub(in crate::daemon) fn why_not_here(&self, service: usize) -> Option<String> {
-        if self.plan.host.observe {
-            return None;
-        }
         let group = self.group_of(service)?;
         let cluster = self.cluster.as_deref()?;
         let state = cluster.groups.get(group)?;

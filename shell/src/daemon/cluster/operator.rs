@@ -43,7 +43,11 @@ impl Daemon {
         let (verb, who) = ("node switch".into(), who.into());
         let note = Note::Asked { machine: None, verb, who, why: "".into() };
         self.journal.note(self.now, note);
-        if command.force { self.force(client, group, command) } else { self.switch(client, group, command) }
+        if command.force {
+            self.force(client, group, command)
+        } else {
+            self.switch(client, group, command)
+        }
     }
 
     /// The group of that name, or the only one.

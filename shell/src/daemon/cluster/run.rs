@@ -36,12 +36,13 @@ impl Daemon {
 
     /// Runs a command of the group; its end comes to the carrier.
     pub(super) fn begin_hook(&mut self, group: usize, hook: Hook) {
-        let argv = self.cluster.as_deref().and_then(|it| it.plan.groups.get(group)).and_then(|plan| {
-            match hook {
-                Hook::OnActive => plan.on_active.clone(),
-                Hook::OnStandby => plan.on_standby.clone(),
-            }
-        });
+        let argv =
+            self.cluster.as_deref().and_then(|it| it.plan.groups.get(group)).and_then(|plan| {
+                match hook {
+                    Hook::OnActive => plan.on_active.clone(),
+                    Hook::OnStandby => plan.on_standby.clone(),
+                }
+            });
         let argv = argv.unwrap_or_default();
         self.run_for_group(Running::Hook(group, hook), &argv, None);
     }
