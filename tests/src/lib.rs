@@ -113,6 +113,7 @@ pub struct Daemon {
     /// What it has written to standard error.
     pub log: PathBuf,
     arguments: Vec<String>,
+    verb: &'static str,
 }
 
 impl Daemon {
@@ -154,10 +155,17 @@ impl Daemon {
         let dir = tempfile::Builder::new().prefix("giveover-test-").tempdir().expect("a directory");
         let log = dir.path().join("log");
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        let daemon = Self { dir, child: None, log, arguments };
+        let daemon = Self { dir, child: None, log, arguments, verb: "run" };
         daemon.write_config(text);
         prepare(daemon.dir.path());
         daemon
+    }
+
+    /// It is a node that only votes.
+    #[must_use]
+    pub fn as_witness(mut self) -> Self {
+        self.verb = "witness";
+        self
     }
 
     /// Replaces the configuration; the daemon reads it at the next reload or start.
@@ -208,7 +216,7 @@ impl Daemon {
         let mut words = before.iter().map(OsStr::new).chain([program.as_os_str()]);
         let child = Command::new(words.next().unwrap_or_default())
             .args(words)
-            .arg("run")
+            .arg(self.verb)
             .arg(self.config())
             .env("PATH", path)
             .arg("--state")

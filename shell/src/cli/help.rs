@@ -40,6 +40,9 @@ over when the budget is spent. It remembers why, and can be asked.
   agent TO --name NAME         send heartbeats, load and work units to a monitor
   board status|test|pair|…     the board that resets this host
   pool list|drain|enable|…     members behind a balancer
+  node status|switch           the nodes, and which of them is active
+  witness [FILE]               run a node that only votes
+  key new PATH                 make a key for nodes or agents to share
 
   help VERB|KIND|KEY|EVENT|…   what it means; `help exit` for exit statuses
 
@@ -78,13 +81,7 @@ fn about(word: &str) -> Result<String, Stop> {
     let texts =
         [statuses, verb, schema::kind_text(word), key, of_event(word), warning::explain(word)];
     let texts: Vec<String> = texts.into_iter().flatten().collect();
-    if !texts.is_empty() {
-        Ok(texts.join("\n"))
-    } else if other::LATER.contains(&word) {
-        Err(Stop::usage(format!("{word}: not in this version")))
-    } else {
-        Err(unknown(word))
-    }
+    if texts.is_empty() { Err(unknown(word)) } else { Ok(texts.join("\n")) }
 }
 
 fn of_verb(words: &[String]) -> Option<String> {
@@ -186,7 +183,6 @@ mod tests {
     fn what_nothing_is_called_is_said_with_the_nearest_name() {
         let said = |word| about(word).expect_err("no such name").to_string();
         assert_eq!(said("restrat"), "nothing is called `restrat`; did you mean `restart`?");
-        assert_eq!(said("witness"), "witness: not in this version");
         assert_eq!(said("zzzzzz"), "nothing is called `zzzzzz`");
     }
 }

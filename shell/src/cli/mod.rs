@@ -24,8 +24,10 @@ mod history;
 mod hold;
 mod import;
 mod json;
+mod key;
 mod man;
 mod monitor;
+mod node;
 mod notify;
 mod other;
 mod picture;
@@ -43,6 +45,7 @@ mod status;
 mod tune;
 mod wait;
 mod watch;
+mod witness;
 
 #[cfg(test)]
 mod testing;
@@ -156,6 +159,9 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
         Verb::Agent(verb) => agent::run(&verb, session),
         Verb::Board(verb) => board::run(verb, session),
         Verb::Pool(verb) => pool::run(verb, session),
+        Verb::Node(verb) => node::run(verb, session),
+        Verb::Witness(verb) => witness::run(verb, session),
+        Verb::Key(verb) => key::run(&verb, session),
         Verb::Reload(verb) => reload::run(&verb, session),
         Verb::Debug(verb) => debug::run(&verb, session),
         Verb::Help(verb) => help::run(&verb, session),

@@ -1,18 +1,12 @@
-//! Verbs that are not: those of later versions, and mistakes.
+//! Verbs that are not: mistakes.
 
 use std::ffi::OsString;
 
 use super::exit::{Exit, Stop};
 use super::place;
 
-/// Verbs that the interface has and this version has not.
-pub(super) const LATER: [&str; 3] = ["node", "witness", "key"];
-
 pub(super) fn run(words: &[OsString]) -> Result<Exit, Stop> {
     let word = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
-    if LATER.contains(&word.as_ref()) {
-        return Err(Stop::usage(format!("{word}: not in this version")));
-    }
     Err(unknown(&word))
 }
 

@@ -8,7 +8,7 @@ mod json;
 
 pub use json::json;
 
-use super::{agent, database, pool, remote, state, talk, tls, words};
+use super::{agent, cluster, database, pool, remote, state, talk, tls, words};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -176,6 +176,9 @@ pub(super) const ROOT: &[Key] = &[
     key("watch", "table", "", "where people and programs may look"),
     key("notify", "tables", "", "who is told what happens"),
     key("policy", "tables", "", "limits under names"),
+    key("cluster", "table", "", "how nodes decide which of them holds a group"),
+    key("node", "tables", "", "the nodes"),
+    key("group", "tables", "", "what moves between nodes"),
     key("pool", "tables", "", "members behind a balancer"),
     key("service", "tables", "", "what is watched"),
 ];
@@ -615,7 +618,7 @@ const ELSEWHERE: [(&str, &[&str]); 12] = [
 /// Every table that has keys, those of all kinds of check among them.
 pub fn tables() -> impl Iterator<Item = &'static TableOf> {
     let others = talk::TABLES.iter().chain(&tls::TABLES).chain(&database::TABLES);
-    let tables = TABLES.iter().chain(others).chain(&pool::TABLES);
+    let tables = TABLES.iter().chain(others).chain(&cluster::TABLES).chain(&pool::TABLES);
     tables.filter(|table| !table.keys.is_empty())
 }
 

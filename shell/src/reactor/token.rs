@@ -38,10 +38,14 @@ pub enum Room {
     Pool,
     /// Commands of pools.
     PoolCommand,
+    /// The link to other nodes.
+    Cluster,
+    /// Commands of groups: `on_active`, `on_standby`, a fence.
+    GroupCommand,
 }
 
 impl Room {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 19] = [
         Self::Daemon,
         Self::Control,
         Self::Monitor,
@@ -59,6 +63,8 @@ impl Room {
         Self::Hook,
         Self::Pool,
         Self::PoolCommand,
+        Self::Cluster,
+        Self::GroupCommand,
     ];
 }
 
