@@ -48,6 +48,8 @@ mod watch;
 mod witness;
 
 #[cfg(test)]
+mod docs;
+#[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
