@@ -672,15 +672,32 @@ fn what_outlives_its_main_process_and_hid_its_mark_is_found_by_its_session() {
 
 #[test]
 fn a_frozen_service_hears_that_it_is_to_stop() {
-    let mut site = Site::new(Run::Process(Box::new(process(&["sleep", "7117"]))), 600_000);
-    let pid = site.run();
-    signal(pid, Signal::STOP);
-    site.bench.until(&mut site.services, |_, _| {
-        procfs::stat(pid).is_some_and(|stat| stat.state == b'T').then_some(())
-    });
-    // The time-out would let it be killed after eight minutes.
-    assert_eq!(site.stop(), Event::Stopped);
-    site.quiet();
+    let command = StopMethod::Command(["sh", "-c", "kill $$(cat pid)"].map(str::to_owned).into());
+    for stop in [StopMethod::Signal(libc::SIGTERM), command] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pid");
+        let plan = ProcessPlan {
+            stop: match stop {
+                StopMethod::Command(mut words) => {
+                    words[2] = words[2].replace("pid", &path.display().to_string());
+                    StopMethod::Command(words)
+                }
+                other => other,
+            },
+            ..process(&["sleep", "7117"])
+        };
+        let host = host(directory.path());
+        // With this time-out it would be killed after eight minutes.
+        let mut site = Site::on(host, directory, Run::Process(Box::new(plan)), 600_000);
+        let pid = site.run();
+        fs::write(&path, pid.to_string()).unwrap();
+        signal(pid, Signal::STOP);
+        site.bench.until(&mut site.services, |_, _| {
+            procfs::stat(pid).is_some_and(|stat| stat.state == b'T').then_some(())
+        });
+        assert_eq!(site.stop(), Event::Stopped);
+        site.quiet();
+    }
 }
 
 #[test]

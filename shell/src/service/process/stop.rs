@@ -86,8 +86,7 @@ const FIRST_WAIT: u64 = 10;
 const LAST_WAIT: u64 = 500;
 
 impl Process {
-    /// Asks what runs to stop; `held` is its main process, if it has one. What was frozen by a
-    /// signal is thawed: it would hear nothing else until it is killed.
+    /// Asks what runs to stop; `held` is its main process, if it has one.
     pub(super) fn begin_stop(
         &mut self,
         context: &mut Context<'_>,
@@ -109,7 +108,7 @@ impl Process {
             (Some(main), Stop::Signal(signal)) => {
                 // A refusal shows when it does not go.
                 let _ = main.signal(*signal);
-                let _ = main.signal(Signal::CONT);
+                thaw(&there);
             }
             (Some(_), Stop::Command(program)) => {
                 let until = stopping.kill_at;
@@ -140,12 +139,13 @@ impl Process {
         done: &Done<Method>,
     ) {
         stopping.command = None;
+        let tree = self.tree.as_ref();
+        thaw(&tree.map(|tree| tree.members(&context.reactor.children)).unwrap_or_default());
         if done.end != End::Exit(Some(Exit::Status(0))) {
             stopping.said = Some(failure(done));
             // It did not do its work, so the usual signal has what is left of the time.
             if let Some(main) = &stopping.held {
                 let _ = main.signal(Signal::TERM);
-                let _ = main.signal(Signal::CONT);
             }
         }
         self.pursue(context, stopping);
@@ -201,7 +201,7 @@ impl Process {
                 Stop::Command(_) => Signal::TERM,
             };
             tree.signal(&context.reactor.children, signal);
-            tree.signal(&context.reactor.children, Signal::CONT);
+            thaw(left);
             stopping.asked = true;
         }
         let reactor = &mut *context.reactor;
@@ -239,6 +239,13 @@ impl Process {
             stopping.wait = (stopping.wait * 2).min(LAST_WAIT);
         }
         self.arm(context, at);
+    }
+}
+
+/// What was frozen by a signal hears nothing else until it is killed.
+fn thaw(members: &[Member]) {
+    for member in members {
+        let _ = member.signal(Signal::CONT);
     }
 }
 
