@@ -264,6 +264,30 @@ fn reports_from_outside_count_like_probes_and_deaths() {
     assert_eq!(nobody.status.code(), Some(5), "{}", text_of(&nobody));
 }
 
+/// Where nothing has to be asked, nothing answers a report away.
+#[test]
+fn reports_count_where_there_are_no_checks_and_are_logged_once_where_nothing_is_done() {
+    let daemon = Daemon::start(
+        "[policy.default]\nrestart_delay = [\"0s\"]\nthorough_probe_interval = \"200ms\"\n\
+         [service.web]\nstart = [\"/bin/sleep\", \"1000\"]\nallow = [\"no-checks\"]\n\
+         [service.seen]\ncheck.file = { command = [\"/bin/false\"], weight = 100 }\n",
+    );
+    daemon.wait_status("web", "ok");
+    let _ = daemon.ok(&["notify", "web", "failed", "50"]);
+    let _ = daemon.ok(&["notify", "web", "failed", "50"]);
+    daemon.wait_event("web", "restart");
+    daemon.wait_event("seen", "logged");
+    for _ in 0..4 {
+        let at = daemon.service("seen")["checks"][0]["at"].clone();
+        wait_for("another cycle", || {
+            (daemon.service("seen")["checks"][0]["at"] != at).then_some(())
+        });
+    }
+    let events = daemon.events("seen");
+    let told = |name: &str| events.iter().filter(|event| event["event"] == name).count();
+    assert_eq!((told("failure"), told("logged")), (1, 1), "{}", daemon.log_text());
+}
+
 /// `probe SERVICE` runs the configured checks once and counts nothing.
 #[test]
 fn a_probe_by_hand_counts_nothing() {

@@ -19,6 +19,9 @@ use crate::message;
 impl Daemon {
     /// Begins the cycle of `ticket`.
     pub(super) fn begin_cycle(&mut self, service: usize, ticket: Ticket) {
+        if let Some((_, result)) = self.reported.take_if(|(reported, _)| *reported == service) {
+            return self.feed(service, Event::Probed { ticket, result });
+        }
         let now = self.now;
         let plan = &self.plan.services[service];
         let watch = &mut self.watches[service];

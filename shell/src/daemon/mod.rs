@@ -42,6 +42,7 @@ use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
+use giveover_core::failure::ProbeResult;
 use giveover_core::ladder::Round;
 use giveover_core::monitor::Ticket;
 use giveover_core::time::{Instant, Span};
@@ -156,6 +157,8 @@ pub struct Daemon {
     once_made: u32,
     /// Checks that hear heartbeats.
     agents: agents::Agents,
+    /// What was reported of a service, until the cycle that was begun for it takes it.
+    reported: Option<(usize, ProbeResult)>,
     /// Looks at units of systemd under way, and when each began.
     looks: HashMap<u64, (ProbeId, Instant)>,
     looks_made: u64,

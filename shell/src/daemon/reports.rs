@@ -39,7 +39,12 @@ impl Daemon {
     /// still find is late.
     pub(super) fn answer_cycle(&mut self, service: usize, result: ProbeResult) {
         if self.watches[service].monitor.probe_under_way().is_none() {
+            // Checks that need to ask nobody would have answered it before us.
+            self.reported = Some((service, result));
             self.feed(service, Event::ProbeNow);
+            if self.reported.take().is_none() {
+                return;
+            }
         }
         self.rounds.remove(&service);
         if let Some(ticket) = self.watches[service].monitor.probe_under_way() {

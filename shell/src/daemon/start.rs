@@ -179,6 +179,7 @@ impl Daemon {
             seen: HashMap::new(),
             restarts_read: Vec::new(),
             statuses_read: HashMap::new(),
+            reported: None,
             ending: false,
             leave: options.leave,
             to_stop: Vec::new(),

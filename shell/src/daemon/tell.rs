@@ -171,7 +171,7 @@ impl Daemon {
             return;
         }
         let last = self.note_failure(service, cause);
-        // Past its budget it goes on as it did: that has been said.
+        // Where nothing is done about it, it goes on as it did: that has been said.
         if last == Some(cause) && self.is_spent(service) {
             return;
         }
@@ -283,8 +283,8 @@ impl Daemon {
                 }
             }
             Action::Giveover { reason, .. } => self.tell_giveover(service, reason),
-            // Each further failure is past the same budget.
-            Action::BudgetSpent if self.is_told_spent(service) => {}
+            // Each further failure is past the same budget, and as little is done about it.
+            Action::BudgetSpent | Action::Log if self.is_told_spent(service) => {}
             Action::BudgetSpent => {
                 let refills = self.service_doc(service).refills_in_ms;
                 let at = refills.map(|ms| Instant::from_millis(self.now.as_millis() + ms));
@@ -305,8 +305,8 @@ impl Daemon {
         incident.is_some_and(|incident| incident.spent)
     }
 
-    /// Whether it was said before, in this incident and since its last restart, that the budget is
-    /// spent.
+    /// Whether it was said before, in this incident and since its last restart, that nothing is done
+    /// about its failures.
     fn is_told_spent(&mut self, service: usize) -> bool {
         let incident = &mut self.watches[service].more().incident;
         incident.as_mut().is_some_and(|incident| std::mem::replace(&mut incident.spent, true))

@@ -113,7 +113,7 @@ pub(super) struct Incident {
     pub(super) since: Instant,
     pub(super) failures: u32,
     pub(super) restarts: u32,
-    /// It was said that the budget is spent.
+    /// It was said that nothing is done about it: the budget is spent, or it is only watched.
     pub(super) spent: bool,
     /// Its last failure.
     pub(super) last: Option<Cause>,
