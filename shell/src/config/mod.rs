@@ -93,6 +93,8 @@ pub struct Loaded {
     places: Vec<Places>,
     giveover: [Option<Place>; 2],
     board: [Option<Place>; 2],
+    /// `host.trusted`.
+    trusted: Option<Place>,
     /// Of each pool: `none_left.page`, `haproxy.socket`, `nft`, `command`.
     pools: Vec<[Option<Place>; 4]>,
 }
@@ -181,6 +183,7 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
         places,
         giveover: giveover_places,
         board: board_places,
+        trusted: root.find(&["host", "trusted"]).map(|entry| entry.node.place),
         pools: of_pools,
     })
 }
