@@ -36,7 +36,7 @@ impl Certificates {
         // Whoever serves may have become somebody else when it reads them.
         made.openssl(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key \
-                      -out ca.pem -days 30 -subj /CN=authority -config openssl.cnf \
+                      -out ca.pem -days 30000 -subj /CN=authority -config openssl.cnf \
                       -extensions authority",
         );
         for (name, extensions, from, to) in [
@@ -138,6 +138,60 @@ pub fn nginx(made: &Certificates) -> impl FnOnce(&Path, u16) -> Command + '_ {
         command
     }
 }
+
+/// Redis, in TLS alone.
+pub fn redis(made: &Certificates) -> impl FnOnce(&Path, u16) -> Command + '_ {
+    move |dir, port| {
+        let (pem, key) = made.copy("server", dir);
+        let mut command = Command::new("redis-server");
+        command.args(["--bind", "127.0.0.1", "--daemonize", "no", "--save", "", "--port", "0"]);
+        command.args(["--tls-port", &port.to_string(), "--tls-auth-clients", "no"]);
+        command.args(["--tls-cert-file", &pem, "--tls-key-file", &key, "--tls-ca-cert-file"]);
+        command.arg(made.ca()).arg("--dir").arg(dir);
+        command
+    }
+}
+
+/// Mosquitto, in TLS alone, open to all.
+pub fn mosquitto(made: &Certificates) -> impl FnOnce(&Path, u16) -> Command + '_ {
+    move |dir, port| {
+        let (pem, key) = made.copy("server", dir);
+        let user = if rustix::process::geteuid().is_root() { "user root\n" } else { "" };
+        let text = format!(
+            "listener {port} 127.0.0.1\nallow_anonymous true\ncertfile {pem}\nkeyfile {key}\n{user}"
+        );
+        let file = dir.join("mosquitto.conf");
+        fs::write(&file, text).expect("a file");
+        let mut command = Command::new("/usr/sbin/mosquitto");
+        command.arg("-c").arg(file);
+        command
+    }
+}
+
+/// HAProxy with the entrance that its preset asks, in TLS.
+pub fn haproxy(made: &Certificates) -> impl FnOnce(&Path, u16) -> Command + '_ {
+    move |dir, port| {
+        let (pem, key) = made.copy("server", dir);
+        let both = [pem, key].map(|path| fs::read_to_string(path).expect("a file")).concat();
+        let (file, pem) = (dir.join("haproxy.cfg"), dir.join("both.pem"));
+        fs::write(&pem, both).expect("a file");
+        let text = format!(
+            "defaults\n mode http\n timeout connect 5s\n timeout client 5s\n timeout server 5s\n\
+             frontend health\n bind 127.0.0.1:{port} ssl crt {}\n monitor-uri /health\n",
+            pem.display()
+        );
+        fs::write(&file, text).expect("a file");
+        let mut command = Command::new("/usr/sbin/haproxy");
+        command.arg("-db").arg("-f").arg(file);
+        command
+    }
+}
+
+/// Who is let in by PostgreSQL over TLS, and what more it is started with.
+pub const POSTGRES: (&str, &[&str]) = (
+    "local all postgres trust\nhostssl all all 127.0.0.1/32 trust\n",
+    &["-c", "ssl=on", "-c", "ssl_cert_file=../cert.pem", "-c", "ssl_key_file=../key.pem"],
+);
 
 /// Lines for slapd's configuration.
 #[must_use]

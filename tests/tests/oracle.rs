@@ -245,3 +245,47 @@ fn past_its_restarts_the_listeners_monitor_ends_and_it_is_never_given_over() {
     let _ = daemon.ok(&["monitor", "start", "db"]);
     daemon.wait_status("db", "ok");
 }
+
+/// `restart_type = "group"`: what needs the database is restarted when that is ok again, and then what
+/// needs that; nobody else is, and nobody's budget pays for it.
+///
+/// req 1.102
+#[test]
+fn a_restart_of_the_group_goes_through_all_that_need_the_database() {
+    let oracle = oracle();
+    let policy = "policy = { thorough_probe_interval = \"100ms\", probe_timeout = \"20s\", \
+                  retry_interval = \"9h\", restart_delay = [\"0s\"], start_grace = \"0s\" }\n";
+    let sleeper = |name: &str, needs: &str| {
+        format!(
+            "[service.{name}]\nstart = [\"/bin/sleep\", \"1000\"]\n\
+             check.up = {{ command = [\"/bin/true\"] }}\n{needs}{policy}"
+        )
+    };
+    let config = format!(
+        "[service.db]\npreset = \"oracle\"\nstart = [\"/bin/sleep\", \"1000\"]\n\
+         check.sql.oracle_home = \"{}\"\ncheck.sql.restart_type = \"group\"\n{policy}{}{}{}",
+        oracle.home(),
+        sleeper("app", "needs = [\"db\"]\n"),
+        sleeper("front", "needs = [\"app\"]\n"),
+        sleeper("other", "")
+    );
+    let daemon = Daemon::start(&config);
+    let pid = |name: &str| daemon.wait_status(name, "ok")["pid"].as_u64().expect("a pid");
+    let names = ["db", "app", "front", "other"];
+    let before = names.map(pid);
+    oracle.mood("error 107");
+    // One that has not begun yet is called off by a healthy cycle.
+    let _ = first(&daemon, "restarted");
+    oracle.mood("ok");
+    for (name, before) in names.into_iter().zip(before).take(3) {
+        daemon.wait_service(name, "to be ok as another process", |it| {
+            it["status"] == "ok" && it["pid"].as_u64().is_some_and(|pid| pid != before)
+        });
+    }
+    assert_eq!(pid("other"), before[3], "it needs nobody");
+    let of_app = daemon.wait_event("app", "restart");
+    assert_eq!(of_app["text"], "restart with db, which it needs, not charged");
+    let of_front = daemon.wait_event("front", "restart");
+    assert_eq!(of_front["text"], "restart with app, which it needs, not charged");
+    assert_eq!(daemon.service("app")["restarts"], 0);
+}

@@ -2,6 +2,7 @@
 //! iPlanet's web server and directory ask them: nginx and slapd stand where those would.
 
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
 use giveover_tests::faults::{Fault, nobody, serve};
@@ -64,7 +65,16 @@ fn unmeasured(daemon: &Daemon, name: &str) {
     });
 }
 
-/// req 1.111 1.112 1.113 1.114 1.116 1.117 1.118 1.119 1.120 1.121 1.122 1.125 1.126
+/// A listener whose queue is full: a connection is neither made nor refused. On loopback one that is
+/// held back is enough.
+fn full() -> (TcpListener, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    rustix::net::listen(&listener, 0).expect("a short queue");
+    let only = TcpStream::connect(listener.local_addr().expect("its address")).expect("one");
+    (listener, only)
+}
+
+/// req 1.111 1.112 1.113 1.114 1.116 1.117 1.118 1.119 1.120 1.121 1.122 1.123 1.125 1.126
 #[test]
 fn a_web_server_is_asked_as_its_own_configuration_says() {
     let server = Server::start(servers::nginx());
@@ -73,6 +83,8 @@ fn a_web_server_is_asked_as_its_own_configuration_says() {
     let (_taken, nobody) = nobody();
     let (web, refused) = (server.port, nobody.port());
     let silent = serve(Fault::Silent).port();
+    let (queue, _only) = full();
+    let queue = queue.local_addr().expect("its address").port();
     put(&magnus("web"), &format!("# magnus.conf\nServerID https-x\nPort {web}\nSecurity off\n"));
     put(&magnus("broken"), "Port many\n");
     put(&magnus("secure"), "Security on\n");
@@ -82,6 +94,7 @@ fn a_web_server_is_asked_as_its_own_configuration_says() {
         service("secure", "iplanet", &at(&[silent]), &file(&magnus("secure"))),
         service("shut", "iplanet", &at(&[web, refused]), &file(&magnus("secure"))),
         service("silent", "iplanet", &at(&[silent]), ""),
+        service("full", "iplanet", &at(&[queue]), ""),
         service("nowhere", "iplanet", "network_resources_used = []", ""),
     ]
     .concat();
@@ -96,6 +109,7 @@ fn a_web_server_is_asked_as_its_own_configuration_says() {
     });
     assert_eq!(connect, format!("Failed to connect to 127.0.0.1 port {refused}"));
     assert_eq!(failure(&daemon, "silent", "no answer in 1s"), 50);
+    assert_eq!(failure(&daemon, "full", "no connection in 1s"), 100, "out of time to connect");
     let none = wait_for("the document's message", || {
         events(&daemon, "nowhere", "no_network_resources").first().map(text)
     });

@@ -2,6 +2,7 @@
 //! ok; each that is frozen weighs half, each that is stopped a whole failure, as its preset says.
 
 use giveover_tests::probing::tell;
+use giveover_tests::secure::{self, Certificates, stunnel};
 use giveover_tests::server::{Server, is_root};
 use giveover_tests::{Daemon, free_port, servers, wait_for};
 use serde_json::Value;
@@ -109,5 +110,88 @@ fn every_preset_says_ok_half_a_failure_and_a_whole_one() {
     for Watched { name, check, .. } in &all {
         wait_failure(name, (check, "connect", 100));
         daemon.wait_status(name, "faulted");
+    }
+}
+
+/// A preset whose server speaks TLS: what is written besides, `CA` being the check's.
+fn in_tls(pop3s: u16) -> [(&'static str, &'static str, String); 10] {
+    let starttls = |check: &str| format!("check.{check}.starttls = true\nCA");
+    let tls = |check: &str| format!("check.{check}.tls = true\nCA");
+    let url = |check: &str, kind: &str| format!("check.{check}.url = \"{kind}\"\nCA");
+    [
+        ("nginx", "page", url("page", "https")),
+        ("haproxy", "health", url("health", "https") + "check.health.path = \"/health\"\n"),
+        ("postgres", "sql", tls("sql") + "check.sql.server_name = \"db.example.org\"\n"),
+        ("redis", "ping", tls("ping")),
+        ("mosquitto", "connect", tls("connect")),
+        ("slapd", "bind", starttls("bind")),
+        ("vsftpd", "greeting", url("greeting", "ftps")),
+        (
+            "dovecot",
+            "imap",
+            format!(
+                "check.imap.url = \"imaps\"\ncheck.imap.address = \"ADDRESS\"\nCA\
+                 check.pop3 = {{ url = \"pop3s\", address = \"127.0.0.1:{pop3s}\", ca = \"PEM\" }}\n"
+            ),
+        ),
+        ("inn2", "greeting", url("greeting", "nntps")),
+        ("postfix", "greeting", starttls("greeting")),
+    ]
+}
+
+/// The presets that are of our own, in TLS: ok with the authority that signed, and with any other a
+/// complete failure that says so.
+#[test]
+fn presets_in_tls_are_ok_for_whom_trusts_the_right_authority() {
+    if !is_root("postfix and leafnode") {
+        return;
+    }
+    let made = Certificates::make();
+    let (pop3, imaps, pop3s) = (free_port(), free_port(), free_port());
+    let (pem, key) = (made.path("server.pem"), made.path("server.key"));
+    let ssl = format!("ssl = yes\nssl_cert = <{}\nssl_key = <{}\n", pem.display(), key.display());
+    let (hba, more) = secure::POSTGRES;
+    let news = Server::start(servers::leafnode("news.giveover-test.org"));
+    let running = [
+        Server::start(secure::nginx(&made)),
+        Server::start(secure::haproxy(&made)),
+        Server::start(servers::postgres_with(hba, more)),
+        Server::start(secure::redis(&made)),
+        Server::start(secure::mosquitto(&made)),
+        Server::start(servers::slapd(secure::slapd_lines(&made))),
+        Server::start(servers::vsftpd_with(0, secure::vsftpd_lines(&made, true))),
+        Server::start(servers::dovecot_with(pop3, (imaps, pop3s), ssl)),
+        Server::start(stunnel(&made, news.port)),
+        Server::start(servers::postfix(secure::postfix_lines(&made))),
+    ];
+    let presets = in_tls(pop3s);
+    let service = |trusts: bool| {
+        let made = &made;
+        presets.iter().zip(&running).map(move |((preset, check, more), server)| {
+            let port = if *preset == "dovecot" { imaps } else { server.port };
+            let ca = match *preset {
+                "postgres" => server.dir.path().join("cert.pem").display().to_string(),
+                _ => made.ca(),
+            };
+            let named = if trusts { "" } else { "-distrusted" };
+            let trust =
+                if trusts { format!("check.{check}.ca = \"{ca}\"\n") } else { String::new() };
+            let more = more.replace("CA", &trust).replace("PEM", &ca);
+            let more = more.replace("ADDRESS", &format!("127.0.0.1:{port}"));
+            let place = match *preset {
+                "dovecot" => String::new(),
+                _ => format!("address = \"127.0.0.1:{port}\"\n"),
+            };
+            format!("[service.{preset}{named}]\npreset = \"{preset}\"\n{place}{more}{POLICY}")
+        })
+    };
+    let daemon = Daemon::start(&service(true).chain(service(false)).collect::<String>());
+    for (preset, check, _) in &presets {
+        daemon.wait_status(preset, "ok");
+        tell(preset, "its preset, TLS", "healthy", "ok", None);
+        let name = format!("{preset}-distrusted");
+        let wanted = ((*check).to_owned(), String::from("tls"), 100);
+        wait_for(&name, || failures(&daemon, &name).contains(&wanted).then_some(()));
+        tell(preset, "its preset, TLS", "unknown issuer", "100 tls", None);
     }
 }

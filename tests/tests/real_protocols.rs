@@ -39,7 +39,7 @@ fn life(kind: &str, name: &str, healthy: &str, mut server: Server) {
     server.thaw();
     row(kind, name, "thawed", &check, PATIENT_MS, healthy);
     server.stop();
-    row(kind, name, "stopped", &check, SHORT_MS, REFUSED);
+    row(kind, name, "stopped", &check, PATIENT_MS, REFUSED);
 }
 
 /// What `kind` says and hears on the way, without numbers of bytes.
@@ -245,7 +245,7 @@ fn dovecot() {
     server.thaw();
     row("pop3", "dovecot", "thawed", &url("pop3", pop3), PATIENT_MS, "healthy");
     life("imap", "dovecot", "healthy", server);
-    row("pop3", "dovecot", "stopped", &url("pop3", pop3), SHORT_MS, REFUSED);
+    row("pop3", "dovecot", "stopped", &url("pop3", pop3), PATIENT_MS, REFUSED);
 }
 
 #[test]

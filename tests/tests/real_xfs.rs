@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use giveover_tests::{Daemon, free_port};
+use giveover_tests::{Daemon, free_port, wait_for};
 use serde_json::Value;
 
 struct Fonts {
@@ -53,7 +53,7 @@ impl Fonts {
     }
 }
 
-/// req 0.4 0.17 0.22 0.31 0.42 0.43 0.45 0.50
+/// req 0.1 0.4 0.9 0.10 0.11 0.17 0.18 0.22 0.31 0.42 0.43 0.45 0.50 1.2
 #[test]
 fn a_font_server_that_answers_is_healthy_and_each_probe_says_so() {
     let fonts = Fonts::start();
@@ -67,6 +67,20 @@ fn a_font_server_that_answers_is_healthy_and_each_probe_says_so() {
         (format!("Checking the server status with {command}."), "debug")
     );
     assert!(fonts.weights().is_empty(), "0 is no failure");
+    // Begun once the service was started, and without an end.
+    let place = |wanted: &str| {
+        let events = fonts.daemon.events("xfs");
+        events.iter().position(|event| event["event"] == wanted).expect("such an event")
+    };
+    assert!(place("started") < place("probing"));
+    wait_for("more probes", || {
+        let events = fonts.daemon.events("xfs").into_iter();
+        (events.filter(|event| event["event"] == "probing").count() > 4).then_some(())
+    });
+    // The state is on the command line, and to be had by programs.
+    let screen = fonts.daemon.ok(&["status", "xfs"]);
+    assert!(screen.contains("Service is online"), "{screen}");
+    assert_eq!(fonts.daemon.service("xfs")["message"], "Service is online");
 }
 
 /// req 0.29 0.34 0.51 0.53 0.58

@@ -1,9 +1,12 @@
 //! What `cargo test -- --show-output` prints, read line by line as it comes.
 //!
-//! The output of tests that passed is needed for their `skipped:` lines and is otherwise noise,
-//! so it is read and not repeated.
+//! The output of tests that passed is needed for their `skipped:` lines and for their rows of the
+//! matrix of checks, and is otherwise noise, so it is read and not repeated.
 
 use crate::lacks::Skip;
+
+/// What a test puts before its rows of the matrix of checks.
+const ROW: &str = "row: ";
 
 /// What has been read so far.
 #[derive(Debug, Default)]
@@ -14,6 +17,8 @@ pub(crate) struct Harness {
     pub(crate) failed: Vec<String>,
     /// Tests that said they were skipped, and those the source ignores.
     pub(crate) skips: Vec<Skip>,
+    /// Rows of the matrix of checks: kind, server, situation, verdict, time.
+    pub(crate) rows: Vec<String>,
     muted: bool,
 }
 
@@ -24,6 +29,10 @@ impl Harness {
         if let Some(skip) = Skip::parse(line) {
             self.skip(skip);
             return true;
+        }
+        if let Some(row) = line.strip_prefix(ROW) {
+            self.rows.push(row.to_string());
+            return false;
         }
         if line == "successes:" {
             self.muted = true;
@@ -81,6 +90,7 @@ successes:
 
 ---- a stdout ----
 noise
+row: tcp  redis  frozen  50 read no answer in 0.5s  501 ms
 skipped: a: systemd: not running here
 skipped: a: systemd: not running here
 
@@ -107,6 +117,7 @@ test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; 
         assert_eq!((harness.passed, harness.failed), (2, vec!["b".to_string()]));
         let skips: Vec<_> = harness.skips.iter().map(|s| (&*s.name, &*s.why)).collect();
         assert_eq!(skips, [("c", "netem"), ("a", "systemd: not running here")]);
+        assert_eq!(harness.rows, ["tcp  redis  frozen  50 read no answer in 0.5s  501 ms"]);
     }
 
     #[test]

@@ -43,6 +43,7 @@ impl Step {
         self.check(result);
         self.skips.extend(harness.skips);
         self.tests += harness.passed;
+        show_matrix(harness.rows);
         self.note = Some(format!("{} tests", self.tests));
     }
 
@@ -64,4 +65,15 @@ impl Step {
         self.skipped = true;
         self.skips.push(Skip { name: self.name.to_string(), why: why.to_string() });
     }
+}
+
+/// The rows that tests gave of the matrix of checks, each kind's together.
+fn show_matrix(mut rows: Vec<String>) {
+    if rows.is_empty() {
+        return;
+    }
+    rows.sort();
+    println!("\nkind, server, situation: weight, phase and cause, time");
+    rows.iter().for_each(|row| println!("{row}"));
+    println!();
 }

@@ -4,13 +4,11 @@ use std::ffi::{CString, OsString};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
 
-use nix::unistd::{User, initgroups, setgid, setuid};
+use nix::unistd::{Group, User, initgroups, setgid, setuid};
 
 use crate::config::database::{OracleLogin, OracleRun, of_home};
+use crate::config::look;
 use crate::reactor::{BadProgram, Environment};
-
-/// The verb under which we become another user and then a program.
-pub const RUN_AS: &str = "__run-as";
 
 /// The words that run the client of `login`.
 #[must_use]
@@ -18,7 +16,7 @@ pub fn client(login: &OracleLogin) -> Vec<String> {
     let program = of_home(&login.sqlplus, login.runs.home.as_deref());
     let mut words = Vec::new();
     if let Some(user) = &login.runs.user {
-        words.extend(["/proc/self/exe".to_owned(), RUN_AS.to_owned(), user.to_string()]);
+        words.extend(look::run_as(user));
     }
     // Silent, one attempt, and nobody yet: the password is for its standard input alone.
     words.extend([program, "-S".to_owned(), "-L".to_owned(), "/nolog".to_owned()]);
@@ -43,29 +41,40 @@ fn variables(runs: &OracleRun) -> Vec<(&'static str, String)> {
     variables
 }
 
-/// `USER PROGRAM ARGUMENT…`: becomes the user, then the program.
+/// `USER[:GROUP] PROGRAM ARGUMENT…`: becomes the user, then the program.
 pub fn run_as(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
     let [user, program, rest @ ..] = &arguments[..] else { return ExitCode::from(2) };
     if let Err(why) = become_user(&user.to_string_lossy()) {
         eprintln!("{why}");
-        return ExitCode::from(126);
+        return ExitCode::from(look::NOT_THAT_USER);
     }
     let error = Command::new(program).args(rest).exec();
     eprintln!("{}: {error}", program.to_string_lossy());
-    ExitCode::from(127)
+    ExitCode::from(look::NO_PROGRAM)
 }
 
-fn become_user(name: &str) -> Result<(), String> {
+fn become_user(who: &str) -> Result<(), String> {
+    let (name, group) = match who.split_once(':') {
+        Some((name, group)) => (name, Some(group)),
+        None => (who, None),
+    };
     let failed = |errno: nix::errno::Errno| format!("user {name}: {}", errno.desc());
     let user = User::from_name(name).map_err(failed)?;
     let user = user.ok_or_else(|| format!("user {name} is not known here"))?;
-    if user.uid == nix::unistd::geteuid() {
+    let gid = match group {
+        None => user.gid,
+        Some(group) => {
+            let known = Group::from_name(group).map_err(failed)?;
+            known.ok_or_else(|| format!("group {group} is not known here"))?.gid
+        }
+    };
+    if user.uid == nix::unistd::geteuid() && gid == nix::unistd::getegid() {
         return Ok(());
     }
     let own = CString::new(name).map_err(|_| format!("user {name}: no name"))?;
-    initgroups(&own, user.gid).map_err(failed)?;
-    setgid(user.gid).map_err(failed)?;
+    initgroups(&own, gid).map_err(failed)?;
+    setgid(gid).map_err(failed)?;
     setuid(user.uid).map_err(failed)
 }
 

@@ -226,6 +226,11 @@ impl Prober {
         self.resolver.chosen(name)
     }
 
+    /// Checks in TLS trust these.
+    pub fn trust(&mut self, trusted: Trusted) {
+        self.trusted = trusted;
+    }
+
     /// How many probes are neither answered nor handed over yet.
     #[must_use]
     pub const fn in_flight(&self) -> usize {
@@ -235,7 +240,6 @@ impl Prober {
     /// We did not run, or the plans are others now: every probe in flight is void.
     pub fn void_all(&mut self, reactor: &mut Reactor, now: Instant) {
         let turn = &mut Turn { reactor, checks: &NoChecks, now };
-        self.trusted.clear();
         let keys: Vec<Key> = self.slots.keys().collect();
         for key in keys {
             if self.probe_mut(key).is_some() {

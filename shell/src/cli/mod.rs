@@ -88,7 +88,7 @@ pub fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|verb| verb == look::LISTENER_VERB) {
         return oracle::ask_listener(arguments.into_iter().skip(2));
     }
-    if arguments.get(1).is_some_and(|verb| verb == oracle::RUN_AS) {
+    if arguments.get(1).is_some_and(|verb| verb == look::RUN_AS) {
         return oracle::run_as(arguments.into_iter().skip(2));
     }
     // `run` that has read its configuration: nothing of ours is wanted for that any more.

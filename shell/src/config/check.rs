@@ -274,6 +274,11 @@ fn targets(
             out.error(reader.place("socket"), message).label("leave one of them out");
             return None;
         }
+        if let Some(entry) = reader.entry("tls") {
+            let message = "tls: a socket in the file system is within this host";
+            out.error(entry.place, message).label("leave it out");
+            return None;
+        }
         return remote::socket(reader, out);
     }
     let named = asked.url.as_ref().and_then(|url| url.address.clone());

@@ -16,7 +16,7 @@ use super::Loaded;
 use super::database::{Speaks, of_home};
 use super::files::plain;
 use super::plan::{
-    BoardPlan, Host, Instead, Kind, ProcessPlan, Run, ServicePlan, StopMethod, Target,
+    BoardPlan, CheckPlan, Host, Instead, Kind, ProcessPlan, Run, ServicePlan, StopMethod, Target,
 };
 use super::report::{Findings, Report};
 use super::service::Places;
@@ -61,20 +61,28 @@ pub fn look(loaded: &mut Loaded, unit: impl Fn(&str) -> Option<UnitFacts>) -> Re
 
 /// The same for pings, which need a right: `may` says whether there is one, for IPv6 if it is true.
 pub fn look_at_pings(loaded: &Loaded, may: impl Fn(bool) -> bool) -> Report {
+    const REMEDY: &str = "it needs CAP_NET_RAW, or a group in net.ipv4.ping_group_range";
     let mut out = Findings::default();
+    let cannot = |check: &CheckPlan| {
+        let ping = matches!(&check.kind, Kind::Talk(talk) if matches!(**talk, Talk::Ping));
+        let refused = |target: &Target| match target.host {
+            Host::Address(address) => !may(address.is_ipv6()),
+            Host::Name(_) | Host::Socket(_) => !may(false),
+        };
+        ping && check.targets.iter().any(refused)
+    };
     for (service, places) in loaded.plan.services.iter().zip(&loaded.places) {
         for (check, place) in service.checks.iter().zip(&places.checks) {
-            let ping = matches!(&check.kind, Kind::Talk(talk) if matches!(**talk, Talk::Ping));
-            let refused = |target: &Target| match target.host {
-                Host::Address(address) => !may(address.is_ipv6()),
-                Host::Name(_) | Host::Socket(_) => !may(false),
-            };
-            if ping && check.targets.iter().any(refused) {
+            if cannot(check) {
                 let message = format!("check.{}: cannot measure: no right to ping", check.name);
-                let label = "it needs CAP_NET_RAW, or a group in net.ipv4.ping_group_range";
-                out.error(*place, message).label(label);
+                out.error(*place, message).label(REMEDY);
             }
         }
+    }
+    if let Some(server) = loaded.plan.host.trusted.iter().find(|server| cannot(server)) {
+        let message = format!("host.trusted: {} cannot be asked: no right to ping", server.name);
+        let place = loaded.trusted.unwrap_or(Place::whole(0));
+        out.error(place, message).label(REMEDY);
     }
     let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
     errors.with(&warnings)

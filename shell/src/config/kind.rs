@@ -41,7 +41,10 @@ pub(super) fn read(
         "log" => look_through_log(what, url, reader, out),
         "path" => look_at_path(what, url, reader, out),
         "process" => process(reader, out),
-        "remote" => remote::read(what, url, reader, out),
+        "remote" => {
+            let inner = remote::read(what, url, reader, out)?;
+            tls::wrapped(inner, url, reader, out)
+        }
         "systemd" => state::read(what, url, reader, out),
         "postgres" if database::wants_monitor(url, reader, around.rows) => {
             database::postgres(url, targets.unwrap_or_default(), around.rows, reader, out)
@@ -232,8 +235,59 @@ fn command(what: &str, reader: &Reader<'_>, out: &mut Findings) -> Option<Kind> 
         out.error(reader.header, message).label("argv = [\"/path/to/program\"]").of_absence();
         return None;
     };
-    let argv = values::argv(&entry.key, &entry.node, out)?;
+    let mut argv = values::argv(&entry.key, &entry.node, out)?;
+    let exit = match runs_as(reader, out)? {
+        None => exit,
+        Some(who) => {
+            argv.splice(0..0, look::run_as(&who));
+            without_running(exit, missing)
+        }
+    };
     Some(Kind::Command(Box::new(CommandPlan { looks: Looks::No, argv, exit, missing })))
+}
+
+/// As whom a command runs, `USER` or `USER:GROUP`, if that is written. `None`: it is wrong.
+#[allow(clippy::option_option)]
+fn runs_as(reader: &Reader<'_>, out: &mut Findings) -> Option<Option<String>> {
+    let name = |key: &str, node: &Node, out: &mut Findings| {
+        let name = values::word(key, node, out)?;
+        if name.contains([':', '$']) {
+            out.error(node.place, format!("{key}: that cannot be a name"));
+            return None;
+        }
+        Some(name.to_owned())
+    };
+    let (user, group) = (reader.read("user", name, out), reader.read("group", name, out));
+    match (user, group) {
+        (Some(user), Some(group)) => Some(Some(format!("{user}:{group}"))),
+        (Some(user), None) if !reader.has("group") => Some(Some(user)),
+        (None, None) if !reader.has("user") && !reader.has("group") => Some(None),
+        (None, Some(_)) if !reader.has("user") => {
+            let message = "group: means nothing without `user`";
+            out.error(reader.place("group"), message).label("user = \"NAME\" besides");
+            None
+        }
+        _ => None,
+    }
+}
+
+/// Who has become another user tells by its exit that the program could not be run.
+fn without_running(exit: ExitTable, missing: Option<Weight>) -> ExitTable {
+    let mut listed = match exit {
+        ExitTable::Plain => Vec::new(),
+        ExitTable::Listed(listed) => listed,
+        other => return other,
+    };
+    let missing = missing.map_or(ExitMeaning::Unmeasured, ExitMeaning::Weighs);
+    for (status, meaning) in
+        [(look::NOT_THAT_USER, ExitMeaning::Unmeasured), (look::NO_PROGRAM, missing)]
+    {
+        if !listed.iter().any(|(known, _)| *known == status) {
+            listed.push((status, meaning));
+        }
+    }
+    listed.sort_by_key(|(status, _)| *status);
+    ExitTable::Listed(listed)
 }
 
 fn look_at_path(
@@ -412,9 +466,8 @@ const fn phases(kind: &str) -> &'static [&'static str] {
         b"process" => &["exit"],
         b"tls" | b"iiops" => &["resolve", "connect", "tls", "expiry"],
         b"https" | b"ftps" | b"smtps" | b"pop3s" | b"imaps" | b"nntps" | b"telnets" | b"ldaps"
-        | b"smtp" | b"pop3" | b"imap" | b"ftp" | b"ldap" | b"redis" | b"mqtt" | b"postgres" => {
-            &["resolve", "connect", "tls", "expiry", "send", "read", "answer"]
-        }
+        | b"smtp" | b"pop3" | b"imap" | b"ftp" | b"ldap" | b"redis" | b"mqtt" | b"postgres"
+        | b"remote" => &["resolve", "connect", "tls", "expiry", "send", "read", "answer"],
         b"ping" => &["resolve", "connect"],
         b"udp" => &["resolve", "connect", "send", "answer"],
         _ => &["resolve", "connect", "send", "read", "answer"],

@@ -139,6 +139,19 @@ pub fn log_argv(wanted: &LogWanted<'_>) -> Vec<String> {
     ourselves(LOG_VERB, words.into_iter().chain(numbers).chain(texts))
 }
 
+/// The verb under which we become another user and then a program.
+pub const RUN_AS: &str = "__run-as";
+/// The exit status of one that could not become that user.
+pub const NOT_THAT_USER: u8 = 126;
+/// The exit status of one that could not become that program.
+pub const NO_PROGRAM: u8 = 127;
+
+/// The words before those of a program that runs as `who`, `USER` or `USER:GROUP`.
+#[must_use]
+pub fn run_as(who: &str) -> Vec<String> {
+    ourselves(RUN_AS, [who.to_owned()])
+}
+
 fn ourselves(verb: &str, words: impl IntoIterator<Item = String>) -> Vec<String> {
     // The program we are, also if another has taken its place since.
     let mut argv = vec!["/proc/self/exe".to_owned(), verb.to_owned()];

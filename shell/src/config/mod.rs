@@ -94,6 +94,8 @@ pub struct Loaded {
     giveover: [Option<Place>; 2],
     board: [Option<Place>; 2],
     cluster: Option<Place>,
+    /// `host.trusted`.
+    trusted: Option<Place>,
     /// Of each pool: `none_left.page`, `haproxy.socket`, `nft`, `command`.
     pools: Vec<[Option<Place>; 4]>,
 }
@@ -196,6 +198,7 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
         giveover: giveover_places,
         board: board_places,
         cluster: root.find(&["cluster", "key"]).map(|entry| entry.node.place),
+        trusted: root.find(&["host", "trusted"]).map(|entry| entry.node.place),
         pools: of_pools,
     })
 }

@@ -484,6 +484,8 @@ pub(super) const COMMAND: &[Key] = &[
         "what its exit status means",
     ),
     key("missing", "1 to 100", "cannot be measured", "what it weighs if the program is not there"),
+    key("user", "name", "ours", "the user it runs as"),
+    key("group", "name", "the user's own", "the group it runs as; only beside `user`"),
 ];
 
 /// Keys of `path` checks.

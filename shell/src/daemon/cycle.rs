@@ -11,6 +11,7 @@ use super::Daemon;
 use super::once::ONCE;
 use super::watch::{self, mark};
 use crate::check::command::Command;
+use crate::check::database::Databases;
 use crate::check::{Answer, Handover, ProbeId};
 use crate::config::dollar::Values;
 use crate::config::plan::Kind;
@@ -124,7 +125,11 @@ impl Daemon {
         let now = self.now;
         let plan = &self.plan.services[id.service as usize];
         let check = &plan.checks[usize::from(id.check)];
-        let databases = self.databases.get_or_insert_with(Box::default);
+        let databases = self.databases.get_or_insert_with(|| {
+            let mut databases = Databases::new();
+            databases.trust(self.trusted.clone());
+            Box::new(databases)
+        });
         databases.start(&mut self.reactor, &plan.name, (check, once), id, now);
     }
 

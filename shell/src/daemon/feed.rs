@@ -1,12 +1,14 @@
 //! Event → `handle` → journal → carry out: the one way anything reaches a monitor.
 
 use giveover_core::failure::ProbeResult;
-use giveover_core::monitor::{Action, Actions, Event, Holder, Message, Status, Waiting};
+use giveover_core::monitor::{Action, Actions, Event, Holder, Message, Origin, Status, Waiting};
 use giveover_core::record::{Body, Entry};
 use giveover_core::time::{Instant, Span};
 
 use super::Daemon;
+use crate::config::plan::{CheckPlan, Kind};
 use crate::machine::BoxedMonitor;
+use crate::message::{self, words};
 use crate::reactor::{Room, Token};
 
 /// Due times are rounded down to a tick of at most this, and at most a fiftieth of the interval,
@@ -43,6 +45,45 @@ impl Daemon {
         if shown.0 != before.status && !self.ending {
             self.settle_needs(service);
         }
+        if shown.0 == Status::Ok && is_a_cycle(&event) {
+            self.restart_group(service);
+        }
+    }
+
+    /// Whether a restart of `service` restarts those that need it too: `restart_type = "group"`.
+    fn restarts_group(&self, service: usize) -> bool {
+        let group = |check: &CheckPlan| match &check.kind {
+            Kind::Database(plan) => plan.restarts_group,
+            _ => false,
+        };
+        self.plan.services[service].checks.iter().any(group)
+    }
+
+    /// `service` is ok again: those that need it are restarted, if its restart was to be that of its
+    /// group; and once they are ok, those that need them.
+    fn restart_group(&mut self, service: usize) {
+        let monitor = &self.watches[service].monitor;
+        let restarts = monitor.restart_under_way().is_some()
+            || matches!(monitor.waiting_for(), Waiting::Restart | Waiting::Delay(_));
+        let waits = self.watches[service].more_ref().is_some_and(|more| more.group_waits);
+        if restarts || !waits {
+            return;
+        }
+        self.watches[service].more().group_waits = false;
+        let name = self.plan.services[service].name.clone();
+        for dependent in self.dependents(service) {
+            let monitor = &self.watches[dependent].monitor;
+            let runs = !matches!(monitor.waiting_for(), Waiting::Ended(_) | Waiting::GivenOver);
+            let busy = monitor.restart_under_way().is_some()
+                || monitor.giveover_under_way().is_some()
+                || monitor.held_by(Holder::Operator);
+            if !runs || busy || !self.is_ours(dependent) {
+                continue;
+            }
+            self.watches[dependent].more().group_waits = true;
+            self.say(dependent, message::Event::Restart, words::restart_with(&name));
+            self.feed(dependent, Event::Restart);
+        }
     }
 
     fn write_down(&mut self, service: usize, event: Event, now: Instant, actions: &Actions) {
@@ -58,7 +99,12 @@ impl Daemon {
     fn carry_out(&mut self, service: usize, action: Action) {
         match action {
             Action::Probe { ticket } => self.begin_cycle(service, ticket),
-            Action::Restart { ticket, origin } => self.begin_restart(service, ticket, origin),
+            Action::Restart { ticket, origin } => {
+                if origin == Origin::Monitor && self.restarts_group(service) {
+                    self.watches[service].more().group_waits = true;
+                }
+                self.begin_restart(service, ticket, origin);
+            }
             Action::Giveover { ticket, reason } => self.begin_handover(service, ticket, reason),
             Action::Cancel { ticket } => self.cancel_handover(service, ticket),
             Action::Reset { cause } => self.reset_node(service, cause),

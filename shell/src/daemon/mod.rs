@@ -60,6 +60,7 @@ use self::sdnotify::Supervisor;
 use self::watch::Watch;
 use crate::check::command::{Command, Commands};
 use crate::check::database::Databases;
+use crate::check::tls::Trusted;
 use crate::check::{Answer, Handover, ProbeId, Prober};
 use crate::clock::Clock;
 use crate::config::plan::Plan;
@@ -141,6 +142,8 @@ pub struct Daemon {
     reload_waits: bool,
     host: HostState,
     prober: Prober,
+    /// What checks in TLS trust, as of this plan.
+    trusted: Trusted,
     commands: Commands,
     /// Monitors of databases, once there is one.
     databases: Option<Box<Databases>>,

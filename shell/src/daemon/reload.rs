@@ -9,6 +9,7 @@ use super::start::{add_trusted, observe, shared};
 use super::work::Work;
 use super::{Daemon, watch::Watch};
 use crate::check::instance;
+use crate::check::tls::Trusted;
 use crate::config::dollar::{Values, expand_all};
 use crate::config::plan::{Plan, Run, ServicePlan};
 use crate::config::{self, Loaded};
@@ -175,12 +176,15 @@ impl Daemon {
         let now = self.now;
         let renamed = self.renamed(&plan);
         let mut plan = shared(plan);
+        self.trusted = Trusted::of(&plan);
         self.prober.void_all(&mut self.reactor, now);
+        self.prober.trust(self.trusted.clone());
         self.commands.void(&mut self.reactor, now);
         self.void_looks();
         self.programs.clear();
         if let Some(databases) = &mut self.databases {
             databases.void_all(&mut self.reactor, now);
+            databases.trust(self.trusted.clone());
             databases.keep(&mut self.reactor, &plan);
         }
         self.seen.clear();

@@ -19,6 +19,7 @@ use super::watch::Watch;
 use super::{DAEMON_BOARD, DAEMON_SIGNALS, Daemon};
 use crate::check::Prober;
 use crate::check::command::Commands;
+use crate::check::tls::Trusted;
 use crate::clock::{self, BootId, Clock, Reading};
 use crate::config::pack;
 use crate::config::plan::{GoesTo, LeftToUnit, Plan, Run, ServicePlan, Terms};
@@ -163,6 +164,7 @@ impl Daemon {
             arbiters: HashMap::new(),
             reload_waits: false,
             prober: Prober::new(),
+            trusted: Trusted::of(&plan),
             commands: Commands::new(),
             databases: None,
             instances: HashMap::new(),

@@ -75,6 +75,8 @@ pub(super) struct More {
     pub(super) handover: Option<Handover>,
     /// Stopped by a job of systemd that was not ours.
     pub(super) stopped_by_systemd: bool,
+    /// Once it is ok again those that need it are restarted.
+    pub(super) group_waits: bool,
 }
 
 /// Who started an instance.

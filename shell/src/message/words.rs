@@ -38,6 +38,12 @@ pub fn restart_asked(who: &str) -> String {
     format!("restart asked by {who}, not charged")
 }
 
+/// `restart with db, which it needs, not charged`
+#[must_use]
+pub fn restart_with(need: &str) -> String {
+    format!("restart with {need}, which it needs, not charged")
+}
+
 /// `restart 2 of 2 in 5 s: page 503 (sum 100)`: decided, and waiting for its delay.
 #[must_use]
 pub fn restart_delayed<S: AsRef<str>>(

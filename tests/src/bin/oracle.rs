@@ -2,7 +2,8 @@
 //! names it reads and prints what that program does, as far as a monitor asks.
 //!
 //! In `$ORACLE_HOME` the file `mood` says how the database is: `ok`, `idle` (its statistics stand
-//! still), `hang`, `die`, `down` (ORA-01034), `error N` (every statement answers ORA-N); and
+//! still), `hang`, `die`, `down` (ORA-01034), `error N` (every statement answers ORA-N), `garbage`,
+//! `endless`, `slow` (a sign a second); and
 //! `listener` how that is: `up`, `down`, `locked` or `hang`. What was said to it is in `said`.
 
 use std::fs::{self, File};
@@ -81,6 +82,13 @@ impl Client {
             match mood.split_once(' ').unwrap_or((mood.as_str(), "")) {
                 ("hang", _) => std::thread::sleep(Duration::from_millis(10)),
                 ("die", _) => std::process::exit(1),
+                ("garbage", _) => return out.write_all(b"\xff\0\x1b[2Jwhat?\n"),
+                ("endless", _) => out.write_all(b"and so on ")?,
+                ("slow", _) => {
+                    out.write_all(b".")?;
+                    out.flush()?;
+                    std::thread::sleep(Duration::from_secs(1));
+                }
                 ("error", number) => {
                     let number: u32 = number.parse().unwrap_or_default();
                     return writeln!(out, "ERROR at line 1:\nORA-{number:05}: as it was told\n");

@@ -5,16 +5,13 @@ use giveover_core::time::Instant;
 use giveover_core::weight::Weight;
 use rustix::io::Errno;
 
+use super::log::MOST_SAID;
 use super::monitor::{At, Monitor, Probe, Talk};
-use super::said::shown;
 use super::{Databases, Told};
 use crate::check::outcome::{Outcome, code as errno_code};
 use crate::check::{Answer, ProbeId};
 use crate::config::database::{Action, Row, code};
 use crate::reactor::Reactor;
-
-/// At most so many lines are told with one answer.
-const MOST_SAID: usize = 16;
 
 /// How a probe ends.
 pub(super) enum Verdict {
@@ -84,32 +81,6 @@ impl Databases {
         let answer = Answer { id, result, elapsed_ms, shown: 0 };
         self.told.push_back(Told { answer, said: Vec::new(), stop: None, run: None });
     }
-}
-
-/// Looks at the log: the row that decides, if one of its new lines meets such.
-pub(super) fn scan(monitor: &mut Monitor) -> Option<usize> {
-    let mut tail = monitor.tail.take()?;
-    let mut met: Vec<(usize, String)> = Vec::new();
-    let mut decided = None;
-    let read = tail.look(|line| {
-        let Some(row) = monitor.rules.line(line) else { return };
-        let acts = row_of(monitor, row).is_some_and(|row| row.action != Action::Nothing);
-        if acts && decided.is_none() {
-            decided = Some(row);
-        }
-        if met.len() < MOST_SAID {
-            met.push((row, shown(line)));
-        }
-    });
-    monitor.tail = Some(tail);
-    if let (Err(_), Some(probe)) = (read, &mut monitor.probe) {
-        probe.no_log = true;
-    }
-    for (row, line) in met {
-        monitor.met = None; // each line is new
-        meet(monitor, row, &line);
-    }
-    decided
 }
 
 /// A row is met: it is told, once for as long as nothing else happens, and what it runs is run.

@@ -177,7 +177,7 @@ impl Databases {
         } else {
             hang_up(reactor, monitor);
         }
-        let Some(probe) = &monitor.probe else { return };
+        let Some(probe) = monitor.asking() else { return };
         let can_renew = !probe.renewed && complaint.over && state == State::Online;
         let row = monitor.plan().and_then(|plan| rules::error(&plan.rows, state, &complaint.code));
         let Some(row) = row else {
@@ -218,7 +218,7 @@ impl Databases {
         let (at, is_client) = (monitor.at, matches!(monitor.link, Some(Link::Client(_))));
         hang_up(reactor, monitor);
         // Between two probes nothing is lost.
-        let Some(probe) = &monitor.probe else { return };
+        let Some(probe) = monitor.asking() else { return };
         if probe.reused && !probe.renewed && at.state() == State::Online {
             return self.renew(reactor, number, now);
         }

@@ -1,134 +1,165 @@
-//! The lines of a log that came since it was last looked at, across its rotation.
+//! The new lines of a database's log that meet a row of the table of errors.
 //!
-//! The file stays open, so that what was written to it before it was renamed is still read. One
-//! that was cut to nothing, or that has another's place, is read from its beginning.
+//! They are read as `log` checks read theirs ([`follow`]), on a thread of each log's own: a file
+//! system that hangs hangs nobody but it. Its place is kept for as long as the monitor is there.
 
-use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// At most so much is read in one go; the rest waits for the next.
-const MOST: usize = 1024 * 1024;
-/// A line is looked at up to here.
-const LONGEST: usize = 8192;
+use mio::Interest;
+use mio::unix::SourceFd;
+use rustix::event::{EventfdFlags, eventfd};
 
-/// A log, and how far it was read.
-pub(super) struct Tail {
-    path: Box<str>,
-    open: Option<Open>,
-    /// It was looked for before: what is there now and was not then is new from its beginning.
-    begun: bool,
+use super::rules::Rules;
+use super::said::shown;
+use crate::check::log::follow::{self, Limits, Place};
+use crate::config::database::{Action, Row};
+use crate::reactor::{Reactor, Room, Token};
+
+/// At most so much is read in one look; the rest waits for the next.
+const LIMITS: Limits = Limits { longest: 8192, cap: 1024 * 1024 };
+/// At most so many lines are told of one look.
+pub(super) const MOST_SAID: usize = 16;
+
+/// What a look found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Rows that were met, each with its line, up to [`MOST_SAID`].
+    pub(super) met: Vec<(usize, String)>,
+    /// The first row met that leads to something.
+    pub(super) decided: Option<usize>,
+    /// It could not be read; what it holds by the time it can is new.
+    pub(super) unreadable: bool,
 }
 
-struct Open {
-    file: File,
-    place: (u64, u64),
-    at: u64,
-    lines: Lines,
+/// A log, and how far it was read.
+struct Reading {
+    path: PathBuf,
+    rules: Rules,
+    /// Of each row, whether it leads to something.
+    acts: Vec<bool>,
+    place: Option<Place>,
+}
+
+impl Reading {
+    /// Nothing was read yet. What is there at the first look is old.
+    fn new(path: &str, rows: &[Row]) -> Self {
+        let acts = rows.iter().map(|row| row.action != Action::Nothing).collect();
+        Self { path: path.into(), rules: Rules::new(rows), acts, place: None }
+    }
+
+    /// Looks at the lines that came since the last time.
+    fn look(&mut self) -> Seen {
+        let mut seen = Seen::default();
+        let mut each = |line: &str| {
+            let Some(row) = self.rules.line(line.as_bytes()) else { return };
+            if seen.decided.is_none() && self.acts.get(row) == Some(&true) {
+                seen.decided = Some(row);
+            }
+            if seen.met.len() < MOST_SAID {
+                seen.met.push((row, shown(line.as_bytes())));
+            }
+        };
+        match follow::read(&self.path, self.place.as_ref(), LIMITS, &mut each) {
+            Ok(place) => self.place = Some(place),
+            Err(_) => {
+                // A place in no file there is: the one that comes is read from its beginning.
+                self.place.get_or_insert_with(Place::default);
+                seen.unreadable = true;
+            }
+        }
+        seen
+    }
+}
+
+/// A log as the loop knows it.
+pub(super) struct Tail {
+    reading: Option<Reading>,
+    thread: Option<Thread>,
+    /// It was asked, and has not answered.
+    asked: bool,
+}
+
+/// The thread, seen from the loop.
+struct Thread {
+    requests: Sender<()>,
+    replies: Receiver<Seen>,
+    /// Rung after each reply.
+    bell: Arc<OwnedFd>,
+}
+
+/// What asking came to.
+pub(super) enum Asked {
+    /// The loop will wake with [`Room::Resolver`].
+    Soon,
+    /// An answer that nobody waited for any more.
+    Seen(Seen),
+    /// It is still being read, or there is no thread to be had.
+    Not,
 }
 
 impl Tail {
-    /// A log of which nothing was read yet. What it holds at the first look is old.
-    pub(super) fn new(path: &str) -> Self {
-        Self { path: path.into(), open: None, begun: false }
+    /// The log at `path`, of which nothing was read yet.
+    pub(super) fn new(path: &str, rows: &[Row]) -> Self {
+        Self { reading: Some(Reading::new(path, rows)), thread: None, asked: false }
     }
 
-    /// Hands each line that came since the last look to `each`.
-    ///
-    /// # Errors
-    /// It cannot be read; what it holds by the time it can is new.
-    pub(super) fn look(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<()> {
-        let first = !std::mem::replace(&mut self.begun, true);
-        let mut room = MOST;
-        if let Some(open) = &mut self.open {
-            open.read(&mut room, &mut each)?;
+    /// Has it read on.
+    pub(super) fn ask(&mut self, reactor: &Reactor) -> Asked {
+        if self.asked {
+            return self.seen().map_or(Asked::Not, Asked::Seen);
         }
-        let there = std::fs::metadata(&*self.path);
-        let moved = match (&self.open, &there) {
-            (Some(open), Ok(meta)) => open.place != place(meta),
-            (None, _) => true,
-            // Between two names: what is open goes on.
-            (Some(_), Err(_)) => return Ok(()),
+        if let Some(reading) = self.reading.take() {
+            self.thread = Thread::start(reading, reactor).ok();
+        }
+        let sent = self.thread.as_ref().is_some_and(|thread| thread.requests.send(()).is_ok());
+        self.asked = sent;
+        if sent { Asked::Soon } else { Asked::Not }
+    }
+
+    /// What it has seen, if it has answered.
+    pub(super) fn seen(&mut self) -> Option<Seen> {
+        let thread = self.thread.as_ref()?;
+        // The bell only says that something is there; replies are counted by the channel.
+        let _ = rustix::io::read(&*thread.bell, &mut [0; 8]);
+        let seen = thread.replies.try_recv().ok()?;
+        self.asked = false;
+        Some(seen)
+    }
+
+    /// The loop need not hear of it any more.
+    pub(super) fn end(&self, reactor: &Reactor) {
+        if let Some(thread) = &self.thread {
+            reactor.remove(&mut SourceFd(&thread.bell.as_raw_fd()));
+        }
+    }
+}
+
+impl Thread {
+    fn start(mut reading: Reading, reactor: &Reactor) -> io::Result<Self> {
+        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let (requests, asked) = channel::<()>();
+        let (answers, replies) = channel();
+        let token = Token::new(Room::Resolver, 0, 0);
+        reactor.add(&mut SourceFd(&bell.as_raw_fd()), token, Interest::READABLE)?;
+        let ring = bell.clone();
+        let work = move || {
+            for () in asked {
+                if answers.send(reading.look()).is_err() {
+                    return;
+                }
+                let _ = rustix::io::write(&*ring, &1_u64.to_ne_bytes());
+            }
         };
-        if moved && room > 0 {
-            if let Some(mut before) = self.open.take() {
-                before.lines.end(&mut each);
+        match std::thread::Builder::new().name("log".into()).spawn(work) {
+            Ok(_) => Ok(Self { requests, replies, bell }),
+            Err(error) => {
+                reactor.remove(&mut SourceFd(&bell.as_raw_fd()));
+                Err(error)
             }
-            let mut open = Open::new(&self.path)?;
-            if first {
-                open.at = open.file.seek(SeekFrom::End(0))?;
-            }
-            let read = open.read(&mut room, &mut each);
-            self.open = Some(open);
-            read?;
-        }
-        Ok(())
-    }
-}
-
-impl Open {
-    fn new(path: &str) -> io::Result<Self> {
-        // A pipe of that name would make `open` wait for its other end.
-        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-        let file = File::options().read(true).custom_flags(flags).open(path)?;
-        let meta = file.metadata()?;
-        if !meta.is_file() {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        Ok(Self { file, place: place(&meta), at: 0, lines: Lines::default() })
-    }
-
-    fn read(&mut self, room: &mut usize, each: &mut impl FnMut(&[u8])) -> io::Result<()> {
-        if self.file.metadata()?.len() < self.at {
-            self.at = self.file.seek(SeekFrom::Start(0))?;
-            self.lines.end(each);
-        }
-        let mut buffer = [0; 16 * 1024];
-        while *room > 0 {
-            let length = self.file.read(&mut buffer)?;
-            if length == 0 {
-                break;
-            }
-            self.at += length as u64;
-            *room = room.saturating_sub(length);
-            self.lines.take(buffer.get(..length).unwrap_or_default(), each);
-        }
-        Ok(())
-    }
-}
-
-fn place(meta: &Metadata) -> (u64, u64) {
-    (meta.dev(), meta.ino())
-}
-
-/// Bytes to lines: one whose end is not there yet is kept.
-#[derive(Default)]
-struct Lines {
-    line: Vec<u8>,
-}
-
-impl Lines {
-    fn take(&mut self, bytes: &[u8], each: &mut impl FnMut(&[u8])) {
-        let mut parts = bytes.split(|byte| *byte == b'\n');
-        if let Some(first) = parts.next() {
-            self.push(first);
-        }
-        for part in parts {
-            self.end(each);
-            self.push(part);
-        }
-    }
-
-    fn push(&mut self, part: &[u8]) {
-        let room = LONGEST.saturating_sub(self.line.len());
-        self.line.extend_from_slice(part.get(..room).unwrap_or(part));
-    }
-
-    /// The line is over, or will never have an end.
-    fn end(&mut self, each: &mut impl FnMut(&[u8])) {
-        if !self.line.is_empty() {
-            each(&self.line);
-            self.line.clear();
         }
     }
 }
@@ -137,103 +168,102 @@ impl Lines {
 mod tests {
     use std::fs;
     use std::io::Write;
-    use std::path::{Path, PathBuf};
 
     use super::*;
+    use crate::config::database::{NewState, On, State};
 
     struct Log {
         dir: tempfile::TempDir,
-        tail: Tail,
+        reading: Reading,
+    }
+
+    fn row(pattern: &str, action: Action) -> Row {
+        let (on, state, new_state) = (On::Log(pattern.into()), State::Any, NewState::Same);
+        Row { on, state, action, new_state, message: None, run: None }
     }
 
     impl Log {
         fn new() -> Self {
             let dir = tempfile::tempdir().expect("a directory");
             let path = dir.path().join("log");
-            Self { tail: Tail::new(path.to_str().expect("a path")), dir }
+            let rows = [row("WARN", Action::Nothing), row("PANIC", Action::Restart)];
+            Self { reading: Reading::new(path.to_str().expect("a path"), &rows), dir }
         }
 
-        fn path(&self, name: &str) -> PathBuf {
-            self.dir.path().join(name)
-        }
-
-        fn append(path: &Path, text: &str) {
+        fn add(&self, name: &str, text: &str) {
+            let path = self.dir.path().join(name);
             let file = fs::File::options().create(true).append(true).open(path);
             file.and_then(|mut file| file.write_all(text.as_bytes())).expect("a line");
         }
 
-        fn add(&self, text: &str) {
-            Self::append(&self.path("log"), text);
-        }
-
-        fn lines(&mut self) -> Vec<String> {
-            let mut lines = Vec::new();
-            let each = |line: &[u8]| lines.push(String::from_utf8_lossy(line).into_owned());
-            self.tail.look(each).expect("a log");
-            lines
+        /// The rows met, and the one that decides.
+        fn look(&mut self) -> (Vec<usize>, Option<usize>) {
+            let seen = self.reading.look();
+            assert!(!seen.unreadable);
+            (seen.met.into_iter().map(|(row, _)| row).collect(), seen.decided)
         }
     }
 
     #[test]
     fn what_was_there_is_old_and_each_line_comes_once_and_whole() {
         let mut log = Log::new();
-        log.add("old\n");
-        assert!(log.lines().is_empty());
-        log.add("a\nb\nhal");
-        assert_eq!(log.lines(), ["a", "b"]);
-        log.add("f\n");
-        assert_eq!(log.lines(), ["half"]);
-        assert!(log.lines().is_empty());
+        log.add("log", "PANIC of yesterday\n");
+        assert_eq!(log.look(), (vec![], None));
+        log.add("log", "well\nWARN\nPANI");
+        assert_eq!(log.look(), (vec![0], None));
+        log.add("log", "C\nWARN\n");
+        assert_eq!(log.look(), (vec![1, 0], Some(1)));
+        assert_eq!(log.look(), (vec![], None));
     }
 
     #[test]
     fn a_log_that_is_renamed_is_read_to_its_end_and_the_new_one_from_its_beginning() {
         let mut log = Log::new();
-        log.add("old\n");
-        assert!(log.lines().is_empty());
-        log.add("a\n");
-        fs::rename(log.path("log"), log.path("log.1")).expect("a rotation");
-        Log::append(&log.path("log.1"), "b\nno end");
-        assert_eq!(log.lines(), ["a", "b"], "while there is no new one");
-        log.add("c\n");
-        Log::append(&log.path("log.1"), " yet\n");
-        assert_eq!(log.lines(), ["no end yet", "c"]);
-        fs::rename(log.path("log"), log.path("log.1")).expect("a rotation");
-        log.add("d\n");
-        assert_eq!(log.lines(), ["d"]);
-    }
-
-    #[test]
-    fn a_log_that_is_cut_is_read_from_its_beginning() {
-        let mut log = Log::new();
-        log.add("a long first line\n");
-        assert!(log.lines().is_empty());
-        fs::write(log.path("log"), "b\n").expect("a log");
-        assert_eq!(log.lines(), ["b"]);
+        log.add("log", "old\n");
+        assert_eq!(log.look(), (vec![], None));
+        log.add("log", "WARN\n");
+        fs::rename(log.dir.path().join("log"), log.dir.path().join("log.1")).expect("a rotation");
+        log.add("log", "PANIC\n");
+        log.add("log.1", "WARN\n");
+        assert_eq!(log.look(), (vec![0, 0, 1], Some(1)));
     }
 
     #[test]
     fn a_log_that_is_not_there_is_said_and_new_when_it_comes() {
         let mut log = Log::new();
-        assert!(log.tail.look(|_| ()).is_err());
-        log.add("a\n");
-        assert_eq!(log.lines(), ["a"]);
-        let mut directory = Tail::new("/tmp");
-        assert!(directory.look(|_| ()).is_err());
+        assert!(log.reading.look().unreadable);
+        log.add("log", "PANIC\n");
+        assert_eq!(log.look(), (vec![1], Some(1)));
     }
 
     #[test]
-    fn much_at_once_is_read_in_turns_and_a_long_line_is_cut() {
+    fn no_more_lines_are_told_than_somebody_reads() {
         let mut log = Log::new();
-        log.add("");
-        assert!(log.lines().is_empty());
-        log.add(&format!("{}\n", "x".repeat(20_000)));
-        assert_eq!(log.lines()[0].len(), LONGEST);
-        log.add(&"0123456789abcde\n".repeat(100_000));
-        let mut rounds = Vec::new();
-        while rounds.iter().sum::<usize>() < 100_000 {
-            rounds.push(log.lines().len());
-        }
-        assert!(rounds.len() > 1 && rounds.iter().all(|lines| *lines > 0), "{rounds:?}");
+        log.add("log", "");
+        assert_eq!(log.look(), (vec![], None));
+        log.add("log", &("WARN\n".repeat(100) + "PANIC\n"));
+        let (met, decided) = log.look();
+        assert_eq!((met.len(), decided), (MOST_SAID, Some(1)));
+    }
+
+    #[test]
+    fn the_loop_is_woken_when_it_has_been_read() {
+        let mut reactor = Reactor::new().expect("a reactor");
+        let log = Log::new();
+        log.add("log", "");
+        let rows = [row("PANIC", Action::Stop)];
+        let mut tail = Tail::new(log.dir.path().join("log").to_str().expect("a path"), &rows);
+        let mut look = |tail: &mut Tail| {
+            assert!(matches!(tail.ask(&reactor), Asked::Soon));
+            let mut ready = Vec::new();
+            while ready.is_empty() {
+                reactor.wait(Some(std::time::Duration::from_secs(20)), &mut ready).expect("events");
+            }
+            tail.seen().expect("an answer")
+        };
+        assert_eq!(look(&mut tail), Seen::default());
+        log.add("log", "PANIC\n");
+        assert_eq!(look(&mut tail).decided, Some(0));
+        tail.end(&reactor);
     }
 }

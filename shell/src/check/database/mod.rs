@@ -26,8 +26,9 @@ use std::collections::{HashMap, VecDeque};
 use giveover_core::failure::Phase;
 use giveover_core::time::{Instant, Span};
 
-use self::end::{Verdict, hang_up, meet, scan};
+use self::end::{Verdict, hang_up, meet};
 use self::link::Link;
+use self::log::{Asked, Seen};
 use self::monitor::{At, Monitor, Owner, Probe};
 use self::plus::Plus;
 use self::said::Heard;
@@ -37,7 +38,7 @@ use super::resolve::{self, Resolver};
 use super::tls::Trusted;
 use super::trace::{Trace, TraceStep};
 use super::{Answer, ProbeId};
-use crate::config::database::{OracleLogin, PostgresLogin};
+use crate::config::database::{OracleLogin, PostgresLogin, code};
 use crate::config::plan::{CheckPlan, Plan};
 use crate::reactor::{Coprocess, Reactor, Ready, Room, Token};
 
@@ -128,6 +129,11 @@ impl Databases {
         }
     }
 
+    /// Connections in TLS trust these.
+    pub fn trust(&mut self, trusted: Trusted) {
+        self.trusted = trusted;
+    }
+
     /// Begins a probe of the check `plan` of `service`. One that is asked for by a person (`once`)
     /// has a connection of its own and leaves the log alone.
     pub fn start(
@@ -157,13 +163,47 @@ impl Databases {
             timer,
             reused: false,
             renewed: false,
+            reads_log: false,
             no_log: false,
             said: Vec::new(),
             run: None,
         });
-        if let Some(row) = scan(monitor) {
-            return self.finish(reactor, number, Verdict::Row(row), now);
+        match monitor.tail.as_mut().map(|tail| tail.ask(reactor)) {
+            None => self.go_on(reactor, number, now),
+            Some(Asked::Seen(seen)) => self.log_read(reactor, number, seen, now),
+            Some(Asked::Soon) => {
+                if let Some(probe) = &mut monitor.probe {
+                    probe.reads_log = true;
+                }
+            }
+            Some(Asked::Not) => {
+                if let Some(probe) = &mut monitor.probe {
+                    probe.no_log = true;
+                }
+                self.go_on(reactor, number, now);
+            }
         }
+    }
+
+    /// The log has been looked at: the row that decides, if one of its new lines meets such.
+    fn log_read(&mut self, reactor: &mut Reactor, number: u32, seen: Seen, now: Instant) {
+        let Some(monitor) = self.monitors.get_mut(&number) else { return };
+        let Some(probe) = &mut monitor.probe else { return };
+        probe.reads_log = false;
+        probe.no_log = seen.unreadable;
+        for (row, line) in seen.met {
+            monitor.met = None; // each line is new
+            meet(monitor, row, &line);
+        }
+        match seen.decided {
+            Some(row) => self.finish(reactor, number, Verdict::Row(row), now),
+            None => self.go_on(reactor, number, now),
+        }
+    }
+
+    /// On to the database itself.
+    fn go_on(&mut self, reactor: &mut Reactor, number: u32, now: Instant) {
+        let Some(monitor) = self.monitors.get_mut(&number) else { return };
         let cycle = monitor.plan().map_or(0, |plan| plan.connect_cycle);
         if monitor.at == At::Idle && cycle > 0 && monitor.probes >= cycle {
             monitor.say_goodbye();
@@ -216,8 +256,11 @@ impl Databases {
         // What came in time counts, though it is read after.
         self.pump(reactor, token.index, now);
         let Some(monitor) = self.monitors.get_mut(&token.index) else { return };
-        if monitor.probe.is_none() {
-            return;
+        let Some(probe) = &monitor.probe else { return };
+        if probe.reads_log {
+            // Of the database nothing is known, and nothing against it.
+            let outcome = Outcome::Lacking { phase: Phase::Answer, code: code::NO_LOG };
+            return self.finish(reactor, token.index, Verdict::Of(outcome), now);
         }
         let (phase, state) = (monitor.at.phase(), monitor.at.state());
         if phase == Phase::Resolve {
@@ -239,8 +282,16 @@ impl Databases {
         self.finish(reactor, token.index, verdict, now);
     }
 
-    /// The names that were looked up are known, or not.
+    /// The names that were looked up are known, or not; or logs have been read.
     pub fn names_ready(&mut self, reactor: &mut Reactor, now: Instant) {
+        let waits = |monitor: &Monitor| monitor.probe.as_ref().is_some_and(|it| it.reads_log);
+        let reading = self.monitors.iter_mut().filter(|(_, monitor)| waits(monitor));
+        let seen =
+            reading.filter_map(|(number, monitor)| Some((*number, monitor.tail.as_mut()?.seen()?)));
+        let seen: Vec<(u32, Seen)> = seen.collect();
+        for (number, seen) in seen {
+            self.log_read(reactor, number, seen, now);
+        }
         self.resolver.hear(now, |_, _| ());
         let waiting = self.monitors.iter().filter(|(_, monitor)| monitor.at == At::Resolving);
         let waiting: Vec<u32> = waiting.map(|(number, _)| *number).collect();
@@ -263,7 +314,6 @@ impl Databases {
     /// We did not run: every probe under way is void. Its connection is given up, since its answer
     /// may still come.
     pub fn void_all(&mut self, reactor: &mut Reactor, now: Instant) {
-        self.trusted.clear();
         let under_way = self.monitors.iter().filter(|(_, monitor)| monitor.probe.is_some());
         let under_way: Vec<u32> = under_way.map(|(number, _)| *number).collect();
         for number in under_way {
@@ -356,6 +406,9 @@ impl Databases {
         self.numbers.remove(&monitor.owner);
         if monitor.at == At::Idle {
             monitor.say_goodbye();
+        }
+        if let Some(tail) = &monitor.tail {
+            tail.end(reactor);
         }
         hang_up(reactor, &mut monitor);
         if let Some(probe) = monitor.probe {

@@ -10,7 +10,6 @@ use giveover_core::time::Instant;
 use super::link::{Link, Secure};
 use super::log::Tail;
 use super::plus::Plus;
-use super::rules::Rules;
 use super::said::Heard;
 use super::session::Session;
 use crate::check::ProbeId;
@@ -26,7 +25,6 @@ pub(super) struct Monitor {
     pub(super) owner: Owner,
     pub(super) question: Arc<Question>,
     pub(super) target: Option<Target>,
-    pub(super) rules: Rules,
     pub(super) tail: Option<Tail>,
     pub(super) link: Option<Link>,
     pub(super) secure: Option<Secure>,
@@ -58,6 +56,8 @@ pub(super) struct Probe {
     pub(super) reused: bool,
     /// It has made the connection anew.
     pub(super) renewed: bool,
+    /// Its log is being read; the database was not asked yet.
+    pub(super) reads_log: bool,
     /// The log could not be read.
     pub(super) no_log: bool,
     /// What is to be told with the answer.
@@ -106,10 +106,9 @@ impl Monitor {
         let plan = plan_of(&question)?;
         // What a person asks for in between leaves the log to the monitor.
         let log = plan.log.as_deref().filter(|_| !owner.2);
-        let (rules, tail) = (Rules::new(&plan.rows), log.map(Tail::new));
+        let tail = log.map(|path| Tail::new(path, &plan.rows));
         Some(Self {
             owner,
-            rules,
             tail,
             question,
             target,
@@ -136,6 +135,11 @@ impl Monitor {
     pub(super) fn is_of(&self, question: &Arc<Question>, target: Option<&Target>) -> bool {
         self.target.as_ref() == target
             && (Arc::ptr_eq(&self.question, question) || self.question == *question)
+    }
+
+    /// The probe that asks the database something. One that still reads the log does not yet.
+    pub(super) fn asking(&self) -> Option<&Probe> {
+        self.probe.as_ref().filter(|probe| !probe.reads_log)
     }
 
     /// Asks for the counters.

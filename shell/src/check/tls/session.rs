@@ -256,7 +256,7 @@ impl Session {
     /// The handshake is done.
     fn shaken(&mut self, plan: &TlsPlan) -> Option<Step> {
         let days = self.days_left();
-        let least = plan.min_valid.map(|least| u64::from(least.as_millis()) / 1000);
+        let least = plan.min_valid.map(u64::from);
         if let (Some(least), Some(left)) = (least, days) {
             self.soon = (left < least).then(|| tls::valid_for(left / DAY));
         }

@@ -1,4 +1,5 @@
-//! Whose certificates are right: read when the first check in TLS is made, and kept for the next.
+//! Whose certificates are right: read when a plan is taken up, before its first check in TLS is made,
+//! and kept. What this host trusts is a hundred files and more; nobody is kept waiting for them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,11 +15,13 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 use crate::check::outcome::{Outcome, code};
+use crate::config::database::Speaks;
+use crate::config::plan::{Kind, Plan};
 use crate::config::tls::Trust;
 use crate::message::tls;
 
 /// Configurations that were needed so far, one for each set of authorities.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Trusted {
     known: Vec<(Trust, Stamp, Arc<ClientConfig>)>,
 }
@@ -27,8 +30,23 @@ pub struct Trusted {
 type Stamp = (u64, u64, i64, i64);
 
 impl Trusted {
+    /// All that the checks of `plan` need. What cannot be read is tried again when it is needed, and
+    /// then said.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        let of_services = plan.services.iter().flat_map(|service| service.checks.iter());
+        let members = plan.pools.iter().flat_map(|pool| pool.members.iter());
+        let of_members = members.flat_map(|member| member.checks.iter());
+        let checks = of_services.chain(of_members).chain(&plan.host.trusted);
+        let mut trusted = Self::default();
+        for trust in checks.filter_map(|check| trust_of(&check.kind)) {
+            let _ = trusted.config(trust);
+        }
+        trusted
+    }
+
     /// The configuration for `trust`. A file is read again when it has changed; what the host
-    /// trusts, when the plans are exchanged.
+    /// trusts, when there is another plan.
     ///
     /// # Errors
     /// It cannot be read, or holds no certificate: our own lack.
@@ -48,10 +66,17 @@ impl Trusted {
         self.known.push((trust.clone(), stamp, Arc::clone(&config)));
         Ok(config)
     }
+}
 
-    /// Forgets them all.
-    pub fn clear(&mut self) {
-        self.known = Vec::new();
+/// Whom a check of this kind trusts, if it speaks TLS and cares.
+fn trust_of(kind: &Kind) -> Option<&Trust> {
+    match kind {
+        Kind::Tls(plan) => Some(&plan.trust),
+        Kind::Database(plan) => match &plan.speaks {
+            Speaks::Postgres(login) => login.tls.as_ref().map(|tls| &tls.trust),
+            Speaks::Oracle(_) => None,
+        },
+        _ => None,
     }
 }
 

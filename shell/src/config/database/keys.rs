@@ -64,9 +64,9 @@ const LOG: Key = key(
 
 const RESTART_TYPE: Key = key(
     "restart_type",
-    "service",
+    "service, group",
     "\"service\"",
-    "what `restart` restarts; a group is not in this version",
+    "what a restart restarts; with \"group\" also the services that need it, once it is ok again",
 );
 
 /// The keys of `oracle` checks.

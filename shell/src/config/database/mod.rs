@@ -24,6 +24,8 @@ pub struct DatabasePlan {
     pub log: Option<Box<str>>,
     /// The table of errors; the first row that matches wins.
     pub rows: Vec<Row>,
+    /// A restart of its service restarts those that need it too.
+    pub restarts_group: bool,
 }
 
 /// How a database is spoken with.

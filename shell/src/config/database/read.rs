@@ -136,20 +136,17 @@ fn finish(
         }
         log = log.or(written);
     }
-    if let Some(entry) = reader.entry("restart_type") {
-        restart_type(&entry.node, out);
-    }
+    let restarts_group = reader.read("restart_type", values::one_of(&["service", "group"]), out);
+    let restarts_group = restarts_group == Some(1);
     let rows = rows.fit(&speaks, out)?;
     let connect_cycle = connect_cycle.unwrap_or(CONNECT_CYCLE);
-    Some(Kind::Database(Box::new(DatabasePlan { speaks, connect_cycle, log, rows })))
-}
-
-/// `Restart_type` of the document has `RESOURCE_GROUP_RESTART` besides.
-fn restart_type(node: &Node, out: &mut Findings) {
-    if values::one_of(&["service", "group"])("restart_type", node, out) == Some(1) {
-        let message = "restart_type: \"group\" is not in this version";
-        out.error(node.place, message).label("\"service\"; services that need it see it restart");
-    }
+    Some(Kind::Database(Box::new(DatabasePlan {
+        speaks,
+        connect_cycle,
+        log,
+        rows,
+        restarts_group,
+    })))
 }
 
 /// A name as it stands in SQL, in quotes.

@@ -51,9 +51,6 @@ giveover.toml:7:41: error: a monitor of a database asks one address
 giveover.toml:8:53: error: password_file: must be an absolute path, or the bare name of a credential
   8 | check.f = { url = "postgres://u@h", password_file = "../secret", restart_type = "group" }
     |                                                     ^^^^^^^^^^^
-giveover.toml:8:81: error: restart_type: "group" is not in this version
-  8 | check.f = { url = "postgres://u@h", password_file = "../secret", restart_type = "group" }
-    |                                                                                 ^^^^^^^ "service"; services that need it see it restart
 giveover.toml:9:47: error: connect_string: a password has no place in a configuration
   9 | check.g = { kind = "oracle", connect_string = "scott/tiger@ORCL" }
     |                                               ^^^^^^^^^^^^^^^^^^ "USER@DATABASE", and its file in password_file
@@ -87,7 +84,7 @@ giveover.toml:15:75: error: weights: an iplanet check has no phase `late`
 giveover.toml:16:51: error: `ca` means nothing without TLS
   16 | check.n = { url = "postgres://u@h", schema = "s", ca = "/ca.pem" }
      |                                                   ^^ tls = true begins it
-20 errors
+19 errors
 "#,
     );
 }

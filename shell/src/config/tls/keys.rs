@@ -9,7 +9,7 @@ pub(in crate::config) const TABLES: [TableOf; 11] = [
         name: "check.NAME, TLS",
         about: "What is common to all that speaks TLS: https ftps smtps pop3s imaps nntps telnets \
                 ldaps iiops and tls; smtp, pop3, imap, ftp and ldap with `starttls = true`; redis, \
-                mqtt and postgres with `tls = true`.",
+                mqtt, postgres and remote with `tls = true`.",
         keys: TLS,
     },
     TableOf {
@@ -71,7 +71,7 @@ pub(in crate::config) const TLS: &[Key] = &[
     key("verify", "true or false", "true", "false: anybody's certificate will do"),
     key(
         "min_valid",
-        "duration, up to 49 days",
+        "duration, up to 10 years",
         "",
         "certificates valid for less are a failure that weighs `weights.expiry` (1); everything \
          else weighs more",
@@ -98,7 +98,7 @@ const WITH_TLS: &[Key] = &[key(
 pub(in crate::config) fn of_kind(kind: &str) -> [&'static [Key]; 3] {
     match kind {
         "smtp" | "pop3" | "imap" | "ftp" | "ldap" => [&[], STARTTLS, TLS],
-        "redis" | "mqtt" | "postgres" => [&[], WITH_TLS, TLS],
+        "redis" | "mqtt" | "postgres" | "remote" => [&[], WITH_TLS, TLS],
         _ => match super::inside(kind) {
             Some("") => [&[], &[], TLS],
             Some("http") => [schema::HTTP, &[], TLS],

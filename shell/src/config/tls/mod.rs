@@ -3,7 +3,6 @@
 mod keys;
 mod read;
 
-use giveover_core::time::Span;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Kind;
@@ -24,8 +23,8 @@ pub struct TlsPlan {
     pub trust: Trust,
     /// The name the certificate must have; the target's own host if there is none.
     pub name: Option<Box<str>>,
-    /// A certificate that is valid for less than this is a failure of its own weight.
-    pub min_valid: Option<Span>,
+    /// A certificate that is valid for less than this is a failure of its own weight, in seconds.
+    pub min_valid: Option<u32>,
 }
 
 /// As which kind a check was written.

@@ -7,6 +7,7 @@ use super::super::reader::Reader;
 use super::super::report::Findings;
 use super::super::talk::{BannerPlan, Greets, Talk};
 use super::super::target::Target as Url;
+use super::super::tree::Node;
 use super::super::values;
 use super::{HelloPlan, KINDS, Opening, TlsPlan, Trust, Written};
 
@@ -17,7 +18,7 @@ const EHLO: &str = "localhost";
 struct Common {
     name: Option<Box<str>>,
     trust: Trust,
-    min_valid: Option<giveover_core::time::Span>,
+    min_valid: Option<u32>,
 }
 
 /// A check of `kind`, one of [`KINDS`], in which `inner` is spoken.
@@ -47,7 +48,7 @@ pub(in crate::config) fn wrapped(
 ) -> Option<Kind> {
     if asked(reader, out) != Some(true) {
         let switch = match inner.word() {
-            "redis" | "mqtt" | "postgres" => "tls",
+            "redis" | "mqtt" | "postgres" | "remote" => "tls",
             _ => "starttls",
         };
         return refuse_without(reader, switch, out).then_some(inner);
@@ -124,7 +125,7 @@ pub(in crate::config) fn named_by(mut kind: Kind, targets: &[Target]) -> Kind {
 }
 
 fn common(url: Option<&Url<'_>>, reader: &Reader<'_>, out: &mut Findings) -> Option<Common> {
-    let min_valid = reader.read("min_valid", values::positive_span, out);
+    let min_valid = reader.read("min_valid", least_valid, out);
     let verify = reader.read("verify", values::boolean, out);
     let ca = reader.read("ca", values::path, out);
     if verify == Some(false) && ca.is_some() {
@@ -150,6 +151,17 @@ fn common(url: Option<&Url<'_>>, reader: &Reader<'_>, out: &mut Findings) -> Opt
         None => of_url(url),
     };
     Some(Common { name, trust, min_valid })
+}
+
+/// For how long a certificate has to be valid, in seconds. No authority signs for longer.
+fn least_valid(key: &str, node: &Node, out: &mut Findings) -> Option<u32> {
+    const MOST: u32 = 10 * 366 * 86_400;
+    let seconds = values::long_span(key, node, out)?.div_ceil(1000);
+    let fits = u32::try_from(seconds).ok().filter(|seconds| (1..=MOST).contains(seconds));
+    if fits.is_none() {
+        out.error(node.place, format!("{key}: must be 1s to 10 years")).label("as in \"30d\"");
+    }
+    fits
 }
 
 /// The host of a URL, if it is a name. An address is the target's own.

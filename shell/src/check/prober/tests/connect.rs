@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_port_that_accepts_is_healthy_and_its_accept_never_sees_us() {
-    // req 0.31
+    // req 0.31 1.15 3.6
     let (mut turns, listener) = (Loop::new(), listen("127.0.0.1:0"));
     let plan = at(&listener, plain());
     let id = turns.start(&plan);

@@ -111,3 +111,44 @@ fn nothing_is_left_of_a_connection_once_all_is_said() {
     let gone = stream.read(&mut [0]).expect_err("a reset");
     assert_eq!(gone.kind(), std::io::ErrorKind::ConnectionReset);
 }
+
+/// What Sun Cluster's monitors of web servers ask.
+fn by_document() -> Kind {
+    match page(None) {
+        Kind::Http(plan) => {
+            let method = Method::Head;
+            Kind::Http(Box::new(HttpPlan { by_document: true, method, ..*plan }))
+        }
+        other => other,
+    }
+}
+
+/// The documents' complete failures of a web server besides a connection that is refused: the time
+/// is up after trying to connect; the request cannot be sent.
+#[test]
+fn a_web_server_that_takes_no_connection_or_no_request_is_a_complete_failure() {
+    // req 1.49 1.50 1.123 1.124
+    let (mut turns, (queue, _only)) = (Loop::new(), full("127.0.0.1:0"));
+    let plan = at(&queue, by_document());
+    turns.start(&plan);
+    turns.expire(&plan);
+    assert_eq!(turns.answer().result, failed(100, Phase::Connect, Errno::TIMEDOUT));
+
+    // It is connected, and gone before we have said a word.
+    let listener = listen("127.0.0.1:0");
+    let plan = at(&listener, by_document());
+    let id = ProbeId { service: 0, check: 1, target: 0, cycle: 7 };
+    turns.prober.start(&mut turns.reactor, &plan, id, turns.now);
+    reset(accept(&listener));
+    assert_eq!(turns.run(&plan), failed(100, Phase::Send, Errno::CONNRESET));
+    assert!(turns.is_clean());
+
+    // It never takes the whole of it.
+    let request = "/".to_owned() + &"x".repeat(16 << 20);
+    let Kind::Http(small) = by_document() else { return };
+    let long = Kind::Http(Box::new(HttpPlan { path: request.into(), ..*small }));
+    let plan = at(&listener, long);
+    turns.start(&plan);
+    turns.expire(&plan);
+    assert_eq!(turns.answer().result, failed(100, Phase::Send, Errno::TIMEDOUT));
+}

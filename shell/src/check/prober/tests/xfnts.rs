@@ -22,7 +22,7 @@ fn an_xfnts_probe_connects_says_goodbye_and_hands_over_what_is_left() {
 
 #[test]
 fn a_disconnect_that_fails_is_half_a_failure() {
-    // req 0.30
+    // req 0.30 0.40: no time is left, and no command is run
     let (mut turns, listener) = (Loop::new(), listen("127.0.0.1:0"));
     let plan = at(&listener, xfnts());
     turns.start(&plan);
@@ -31,7 +31,7 @@ fn a_disconnect_that_fails_is_half_a_failure() {
     let answer = turns.answer();
     assert_eq!(answer.result, failed(50, Phase::Close, Errno::TIMEDOUT));
     assert_eq!(answer.elapsed_ms, TIMEOUT.as_millis());
-    assert!(turns.is_clean());
+    assert!(turns.is_clean() && turns.prober.handovers.is_empty());
 
     turns.start(&plan);
     reset(accept(&listener));
@@ -69,4 +69,23 @@ fn a_connection_made_too_late_is_still_closed_within_two_seconds() {
     assert_eq!(limit.since(turns.now), 2_000);
     turns.expire(&plan);
     assert!(turns.is_clean() && turns.answered().is_empty());
+}
+
+#[test]
+fn each_address_has_the_whole_time_for_itself() {
+    // req 0.20
+    let (mut turns, listener) = (Loop::new(), listen("127.0.0.1:0"));
+    let one = at(&listener, xfnts());
+    let targets = [one.targets[0].clone(), one.targets[0].clone()];
+    let plan = CheckPlan { targets: targets.to_vec().into(), ..one };
+    for target in 0..2 {
+        let id = ProbeId { service: 0, check: 1, target, cycle: 0 };
+        turns.prober.start(&mut turns.reactor, &plan, id, turns.now);
+        turns.pass(3_000);
+    }
+    for target in 0..2 {
+        turns.expire(&plan);
+        let answer = turns.answer();
+        assert_eq!((answer.id.target, answer.elapsed_ms), (target, TIMEOUT.as_millis()));
+    }
 }

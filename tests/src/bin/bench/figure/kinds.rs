@@ -26,6 +26,8 @@ enum Counted {
     Server,
     /// The same, which does not know at which of its addresses it was asked.
     Datagrams,
+    /// The agents that are heard, each as often as its check is made.
+    Agents,
     /// Nobody: what is due is taken for what was done, if all were well.
     Nobody,
 }
@@ -38,7 +40,12 @@ const fn datagrams(kind: &'static str, check: &'static str) -> Checked {
     Checked { kind, check, share: 50, counted: Counted::Datagrams }
 }
 
-const KINDS: [Checked; 19] = [
+/// A child of ours looks at this host.
+const fn looks(kind: &'static str, check: &'static str) -> Checked {
+    Checked { kind, check, share: 10, counted: Counted::Nobody }
+}
+
+const KINDS: [Checked; 25] = [
     Checked {
         kind: "ping",
         check: "{ kind = \"ping\", address = \"HOST\" }",
@@ -58,6 +65,13 @@ const KINDS: [Checked; 19] = [
     served("redis", "\"redis://ADDRESS\""),
     served("mqtt", "\"mqtt://ADDRESS\""),
     served("postgres", "\"postgres://u@ADDRESS/d\""),
+    served("database", "{ url = \"postgres://u@ADDRESS/d\", connect_cycle = 5 }"),
+    Checked {
+        kind: "agent",
+        check: "{ url = \"agent://127.0.0.1:PORT/NAME\", interval = \"1s\", units = [\"db\"] }",
+        share: 50,
+        counted: Counted::Agents,
+    },
     served("apache", "{ kind = \"apache\", address = \"ADDRESS\" }"),
     served("tls", "\"tls://ADDRESS\""),
     Checked {
@@ -66,7 +80,11 @@ const KINDS: [Checked; 19] = [
         share: 20,
         counted: Counted::Server,
     },
-    Checked { kind: "path", check: "\"path:///\"", share: 10, counted: Counted::Nobody },
+    served("remote", "\"remote://ADDRESS/web\""),
+    looks("path", "\"path:///\""),
+    looks("log", "{ url = \"log:///etc/passwd\", pattern = \"PANIC\" }"),
+    looks("process", "{ kind = \"process\", name = \"bench\" }"),
+    looks("listener", "{ kind = \"listener\", lsnrctl = \"/bin/true\" }"),
     Checked {
         kind: "xfnts",
         check: "{ kind = \"xfnts\", address = \"ADDRESS\", fsinfo = \"/bin/true\" }",
@@ -85,17 +103,20 @@ fn row(bed: &Bed, checked: &Checked) -> Row {
         if program != Program::Ours {
             return Err(Why::lasting("not compared"));
         }
-        let mut target = Target::speaking(bed, checked.kind)?;
+        let mut target = match checked.counted {
+            Counted::Agents => Target::agents(bed, count)?,
+            _ => Target::speaking(bed, checked.kind)?,
+        };
         // An answer comes from the address that the kernel chooses, and must come from the right one.
         let targets = match checked.counted {
             Counted::Datagrams => vec![target.localhost(); count],
-            Counted::Server | Counted::Nobody => target.addresses(count),
+            _ => target.addresses(count),
         };
         let load = Load::Checks { check: checked.check, targets };
         let mut running = program.start(bed, &load)?;
         let mut counter = match checked.counted {
-            Counted::Server | Counted::Datagrams => Counter::Requests(&mut target),
             Counted::Nobody => Counter::Due(count),
+            _ => Counter::Requests(&mut target),
         };
         settle(&mut running, &mut counter, load.due_each_second())?;
         let window = measure(&mut running, &mut counter, bed.scale.window)?;

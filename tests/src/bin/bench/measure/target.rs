@@ -30,8 +30,17 @@ impl Target {
 
     /// A server of this kind instead, on one port.
     pub(crate) fn speaking(bed: &Bed, kind: &str) -> Result<Target, Why> {
+        Self::playing(bed, &["speaker", kind])
+    }
+
+    /// So many agents that send heartbeats to one port, at which nobody hears yet.
+    pub(crate) fn agents(bed: &Bed, count: usize) -> Result<Target, Why> {
+        Self::playing(bed, &["agents", &count.to_string()])
+    }
+
+    fn playing(bed: &Bed, role: &[&str]) -> Result<Target, Why> {
         let mut command = bed.beside(bed.exe.as_os_str());
-        command.args([CHILD, "speaker", kind]);
+        command.arg(CHILD).args(role);
         let log = bed.room("speaker")?.join("log");
         let (child, port) = Child::start_role(command, &log).while_doing("the speaker")?;
         Ok(Target { child, ports: port.into_iter().map(|port| port as u16).collect(), hole: 0 })

@@ -105,6 +105,8 @@ fn config(load: &Load, exe: &Path) -> String {
             for (index, target) in targets.iter().enumerate() {
                 let check = check.replace("ADDRESS", &target.to_string());
                 let check = check.replace("HOST", &target.ip().to_string());
+                let check = check.replace("PORT", &target.port().to_string());
+                let check = check.replace("NAME", &service_name(index));
                 service(index, &format!("check.c = {check}"));
             }
         }

@@ -3,6 +3,7 @@
 //! A role answers one question a line on standard input with numbers on standard output, its
 //! first line says it is ready, and the end of its standard input ends it.
 
+mod agents;
 mod beat;
 mod control;
 mod pinned;
@@ -45,6 +46,7 @@ fn run(args: &[OsString]) -> Result<(), Why> {
         ["beat", socket, name] => beat::service(socket, name),
         ["mark", socket, name] => beat::mark(socket, name),
         ["target", listeners, holes] => target::run(number(listeners)?, number(holes)?),
+        ["agents", count] => agents::run(number(count)?),
         ["speaker", kind] => speaker::run(kind),
         ["prober", kind, list, interval, tick] => {
             prober::run(kind, list, number(interval)?, number(tick)?)

@@ -29,14 +29,17 @@ const DOOR: u64 = 0;
 struct Script {
     greeting: &'static [u8],
     answers: &'static [&'static [u8]],
+    /// The connection is kept: its last answer is that to each further question, and questions are
+    /// counted, not connections.
+    kept: bool,
 }
 
 const fn greets(greeting: &'static [u8]) -> Script {
-    Script { greeting, answers: &[] }
+    Script { greeting, answers: &[], kept: false }
 }
 
 const fn answers(answers: &'static [&'static [u8]]) -> Script {
-    Script { greeting: b"", answers }
+    Script { greeting: b"", answers, kept: false }
 }
 
 /// A ServerHello of TLS 1.2, as far as a light check reads.
@@ -51,7 +54,9 @@ fn script(kind: &str) -> Option<Script> {
         "imap" => greets(b"* OK ready\r\n"),
         "nntp" => greets(b"200 ready\r\n"),
         "telnet" => greets(b"\xff\xfd\x18"),
-        "xfnts" | "ping" | "path" => greets(b""),
+        "xfnts" | "ping" | "path" | "log" | "process" | "listener" => greets(b""),
+        "remote" => answers(&[b"HTTP/1.1 200 OK\r\nContent-Length: 43\r\n\r\n\
+            {\"services\":[{\"name\":\"web\",\"status\":\"ok\"}]}"]),
         "redis" => answers(&[b"+PONG\r\n"]),
         "mqtt" => answers(&[b"\x20\x02\0\0"]),
         "ldap" => answers(&[b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\0\x04\0\x04\0"]),
@@ -59,6 +64,14 @@ fn script(kind: &str) -> Option<Script> {
             b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I",
             b"T\0\0\0\x06\0\0D\0\0\0\x06\0\0C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I",
         ]),
+        // The monitor of a database: let in, then at each look its counters, which stand still.
+        "database" => Script {
+            kept: true,
+            ..answers(&[
+                b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I",
+                b"T\0\0\0\x06\0\0D\0\0\0\x10\0\x02\0\0\0\x01f\0\0\0\x017C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I",
+            ])
+        },
         "apache" => answers(&[b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\n"]),
         "tls" => answers(&[SERVER_HELLO]),
         _ => return None,
@@ -183,8 +196,9 @@ impl Speaker {
 
     fn welcome(&mut self) {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let kept = matches!(&self.server, Server::Says(Script { kept: true, .. }));
         while let Ok(socket) = accept_with(&self.door, flags) {
-            self.checks += 1;
+            self.checks += u64::from(!kept);
             let tls = match &self.server {
                 Server::Tls(config) => ServerConnection::new(Arc::clone(config)).ok().map(Box::new),
                 Server::Says(script) => {
@@ -209,7 +223,13 @@ impl Speaker {
         let mut bytes = [0; 4096];
         let open = match read(&talk.socket, &mut bytes) {
             Ok(0) => false,
-            Ok(length) => talk.answer(&self.server, &bytes[..length]),
+            Ok(length) => {
+                let heard = &bytes[..length];
+                let look = matches!(&self.server, Server::Says(Script { kept: true, .. }));
+                // The first answer lets in, and a goodbye is no question.
+                self.checks += u64::from(look && talk.said > 0 && heard.first() == Some(&b'Q'));
+                talk.answer(&self.server, heard)
+            }
             Err(error) => error == Errno::AGAIN || error == Errno::INTR,
         };
         if !open {
@@ -223,7 +243,8 @@ impl Talk {
     fn answer(&mut self, server: &Server, heard: &[u8]) -> bool {
         match server {
             Server::Says(script) => {
-                let Some(answer) = script.answers.get(self.said) else { return true };
+                let last = script.answers.last().filter(|_| script.kept);
+                let Some(answer) = script.answers.get(self.said).or(last) else { return true };
                 self.said += 1;
                 write(&self.socket, answer).is_ok()
             }
