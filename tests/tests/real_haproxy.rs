@@ -468,7 +468,7 @@ fn a_maintenance_drains_then_cuts_then_ends_by_itself() {
     let cache = Cache::start(true);
     let clients = cache.clients();
     let there = cache.members[2].port;
-    cache.daemon.tell(&["pool", "drain", "cache", "c", "--for", "3s", "--cut-after", "1s"]);
+    cache.daemon.tell(&["pool", "drain", "cache", "c", "--for", "1h", "--cut-after", "1s"]);
     cache.haproxy.wait_status("cache", "c", "DRAIN");
     for mut client in clients {
         if client.member == there {
@@ -479,7 +479,10 @@ fn a_maintenance_drains_then_cuts_then_ends_by_itself() {
             client.ping();
         }
     }
+    // Nobody is let in there any more, not even who was there before.
+    cache.haproxy.wait_status("cache", "c", "MAINT");
     assert!(cache.daemon.member("cache", "c")["drained"].is_object(), "the drain goes on");
+    cache.daemon.tell(&["pool", "drain", "cache", "c", "--for", "300ms"]);
     cache.haproxy.wait_status("cache", "c", "UP");
     assert!(cache.daemon.log_text().contains("cache/c: drain ended by itself"));
 }

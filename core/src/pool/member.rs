@@ -162,6 +162,12 @@ impl Member {
         self.drain
     }
 
+    /// Its connections have been cut in the middle of its drain.
+    #[must_use]
+    pub fn has_cut(&self) -> bool {
+        self.drain.is_some_and(|drain| drain.has_cut)
+    }
+
     /// It would be out but for the floor.
     #[must_use]
     pub const fn is_kept(&self) -> bool {

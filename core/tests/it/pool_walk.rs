@@ -259,6 +259,7 @@ fn shifted(walk: &Walk, shift: u64, seed: u64) -> Pool {
             backup: random.percent(30),
             start: random.pick(&[Start::Unknown, Start::In, Start::Out]),
             drain: None,
+            elsewhere: random.percent(10),
         })
         .collect();
     let mut pool = Pool::new(*walk.pool.settings(), &setups, at(EPOCH + shift)).expect("possible");

@@ -8,13 +8,16 @@ use giveover_core::pool::Face;
 /// No line is longer: HAProxy reads an answer into a buffer of its own.
 const LONGEST_REASON: usize = 160;
 
-/// The answer for a member that shows `face`, whose exclusion has this reason; one line.
+/// The answer for a member that shows `face`, whose connections have been cut in the middle of its
+/// drain or not, and whose exclusion has this reason; one line.
 #[must_use]
-pub fn line(face: Face, reason: &str) -> String {
+pub fn line(face: Face, has_cut: bool, reason: &str) -> String {
     match face {
         Face::In { weight } => format!("up ready {weight}%\n"),
         // HAProxy itself knows who is a backup.
         Face::Standby => "up ready 100%\n".to_owned(),
+        // In a drain HAProxy lets those in who were there before.
+        Face::Drained if has_cut => "up maint\n".to_owned(),
         // What a person drained, or is busy, is not down: its sessions go on.
         Face::Busy | Face::Drained => "up drain\n".to_owned(),
         Face::Out(_) => format!("ready down #{}\n", plain(reason)),
@@ -51,9 +54,10 @@ mod tests {
             (Face::Out(why), "page refused", "ready down #page refused\n"),
             (Face::Out(why), "a\r\nup\tü", "ready down #a  up\n"),
         ] {
-            assert_eq!(line(face, reason), said);
+            assert_eq!(line(face, false, reason), said);
         }
-        let long = line(Face::Out(why), &"x".repeat(5000));
+        assert_eq!(line(Face::Drained, true, ""), "up maint\n");
+        let long = line(Face::Out(why), false, &"x".repeat(5000));
         assert!(long.len() < 200 && long.ends_with('\n'));
     }
 

@@ -37,12 +37,14 @@ pub enum State {
 }
 
 impl State {
-    /// What HAProxy shall make of a member that shows `face`.
+    /// What HAProxy shall make of a member that shows `face`, and whose connections have been cut in
+    /// the middle of its drain or not. In a drain HAProxy lets those in who were there before.
     #[must_use]
-    pub const fn of(face: Face) -> Self {
+    pub const fn of(face: Face, has_cut: bool) -> Self {
         match face {
             // HAProxy itself knows who is a backup.
             Face::In { .. } | Face::Standby => Self::Ready,
+            Face::Drained if has_cut => Self::Maint,
             Face::Busy | Face::Drained => Self::Drain,
             Face::Out(_) => Self::Maint,
         }
@@ -106,13 +108,13 @@ pub fn servers(text: &str) -> Result<Vec<Server>, String> {
     Ok(lines.filter_map(server).collect())
 }
 
-/// What makes `server` of `backend` what `face` asks for, a command each; nothing where it is.
+/// What makes `server` of `backend` what [`State::of`] asks for, a command each; nothing where it is.
 ///
 /// A share of a small weight would be nothing at all, which is a drain: it is 1 then.
 #[must_use]
-pub fn repair(backend: &str, server: &Server, face: Face) -> Vec<String> {
+pub fn repair(backend: &str, server: &Server, face: Face, has_cut: bool) -> Vec<String> {
     let mut commands = Vec::new();
-    let state = State::of(face);
+    let state = State::of(face, has_cut);
     let name = &server.name;
     if server.state != state {
         let word = state.word();
@@ -318,7 +320,7 @@ mod tests {
     fn a_server_is_repaired_with_as_little_as_it_takes() {
         let server = |state, weight| Server { name: "a".into(), state, weight };
         let well = Face::In { weight: 100 };
-        let said = |server: &Server, face| repair("web", server, face).concat();
+        let said = |server: &Server, face| repair("web", server, face, false).concat();
         assert_eq!(said(&server(State::Ready, (100, 100)), well), "");
         let drained = server(State::Drain, (100, 100));
         assert_eq!(said(&drained, well), "set server web/a state ready\n");
@@ -332,6 +334,8 @@ mod tests {
         assert_eq!(said(&server(State::Ready, (1, 1)), out), "set server web/a state maint\n");
         let again = "set server web/a state ready\nset server web/a state drain\n";
         assert_eq!(said(&server(State::Maint, (1, 1)), Face::Drained), again);
+        let cut = repair("web", &server(State::Drain, (1, 1)), Face::Drained, true);
+        assert_eq!(cut.concat(), "set server web/a state maint\n");
     }
 
     #[test]

@@ -422,9 +422,9 @@ giveover.toml:2:7: error: check.beat: all members would have the same agent
 giveover.toml:3:7: error: check.more: a member has one agent
   3 | check.more = "agent://0.0.0.0/$MEMBER"
     |       ^^^^ it reports several work units
-giveover.toml:4:1: error: ladder: `beat` is heard, not asked
+giveover.toml:4:10: error: ladder: `beat` is heard, not asked
   4 | ladder = ["beat"]
-    | ^^^^^^ an agent takes its member out by itself
+    |          ^^^^^^^^ an agent takes its member out by itself
 giveover.toml:5:1: error: heartbeat: the agent check says how often they come
   5 | heartbeat = "6s"
     | ^^^^^^^^^ leave it out; `interval` in the check

@@ -24,6 +24,7 @@ impl Daemon {
         self.note_members(pool);
         let begins = event == Event::Begin;
         let mut told = begins;
+        let mut cut = false;
         for action in actions {
             match action {
                 Action::Probe { member, ticket } => self.begin_member(pool, member.into(), ticket),
@@ -31,7 +32,10 @@ impl Daemon {
                     told = true;
                     self.show_face(pool, member.into(), face, begins);
                 }
-                Action::Cut { member } => self.cut_member(pool, member.into()),
+                Action::Cut { member } => {
+                    cut = true;
+                    self.cut_member(pool, member.into());
+                }
                 Action::DrainEnded { member } => self.drain_has_ended(pool, member.into()),
                 Action::Fallback(why) => self.say_fallback(pool, why),
                 Action::Frozen(why) => self.say_frozen(pool, why),
@@ -39,6 +43,8 @@ impl Daemon {
                 _ => {}
             }
         }
+        // A cut in the middle of a drain changes no face, and what balancers are told all the same.
+        told |= cut;
         self.tell_kept(pool, &kept);
         self.arm_pool(pool);
         if told {

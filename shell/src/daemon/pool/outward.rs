@@ -323,7 +323,10 @@ impl Daemon {
         let mut missing = None;
         for (member, known) in plan.members.iter().zip(state.machine.members()) {
             match servers.iter().find(|server| *server.name == *member.name) {
-                Some(server) => commands.extend(haproxy::repair(&to.backend, server, known.face())),
+                Some(server) => {
+                    let (face, has_cut) = (known.face(), known.has_cut());
+                    commands.extend(haproxy::repair(&to.backend, server, face, has_cut));
+                }
                 None => {
                     missing = Some(format!("backend {} has no server {}", to.backend, member.name))
                 }
@@ -399,8 +402,8 @@ impl Daemon {
         let mut cut = Vec::new();
         let members = state.machine.members().iter().zip(&mut state.drivers.stragglers);
         for (place, (member, until)) in members.enumerate() {
-            let has_cut = member.drained().is_some_and(|drain| drain.has_cut);
-            *until = until.filter(|until| now < *until && (member.face().is_out() || has_cut));
+            let is_cut = member.face().is_out() || member.has_cut();
+            *until = until.filter(|until| now < *until && is_cut);
             if until.is_some() {
                 cut.push(place);
             }
@@ -604,7 +607,7 @@ impl Daemon {
             .filter_map(|(plan, member)| {
                 let face = member.face();
                 let weight = share(face, plan.weight).unwrap_or(0);
-                let cut = face.is_out() && state.machine.settings().cut;
+                let cut = (face.is_out() || member.has_cut()) && state.machine.settings().cut;
                 Some(ipvs::Wanted { address: plan.address()?, weight, cut })
             })
             .collect();
@@ -720,8 +723,7 @@ fn nft_wanted(plan: &PoolPlan, nft: &NftPlan, pool: &giveover_core::pool::Pool) 
         if let Some(share) = share(face, plan.weight) {
             wanted.works.push((address, share));
         }
-        let has_cut = member.drained().is_some_and(|drain| drain.has_cut);
-        if nft.cut.is_some() && (face.is_out() || has_cut) {
+        if nft.cut.is_some() && (face.is_out() || member.has_cut()) {
             wanted.cut.push(address);
         }
     }

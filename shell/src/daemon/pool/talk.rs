@@ -105,7 +105,7 @@ fn answer_of(plan: &Plan, list: &[PoolState], line: &str) -> Option<(usize, Stri
     let place = plan.pools.iter().position(|it| *it.name == *pool)?;
     let member = plan.pools.get(place)?.find(member)?;
     let state = list.get(place)?;
-    let face = state.machine.members().get(member)?.face();
+    let known = state.machine.members().get(member)?;
     let reason = state.members.get(member).map_or("", |it| it.reason.as_str());
-    Some((place, answer::line(face, reason)))
+    Some((place, answer::line(known.face(), known.has_cut(), reason)))
 }
