@@ -166,13 +166,18 @@ fn what_others_change_is_put_right_and_the_map_leads_to_the_page() {
          member.a = \"192.0.2.254:8001\"\n",
     );
     wait_ports("map", "web", &[8001; 4]);
-    plain_nft("flush map ip giveover web");
-    plain_nft("add element ip giveover web_in { 192.0.2.9 . 9 }");
-    wait_ports("map", "web", &[8001; 4]);
-    wait_ports("set", "web_in", &[8001]);
-    wait_for("it to be told", || {
-        daemon.log_text().contains("web: nft: somebody else has changed").then_some(())
-    });
+    let told = || daemon.log_text().contains("web: nft: somebody else has changed");
+    // The first time may be while what was put in is still read back: then it counts as not held.
+    for _ in 0..2 {
+        plain_nft("flush map ip giveover web");
+        plain_nft("add element ip giveover web_in { 192.0.2.9 . 9 }");
+        wait_ports("map", "web", &[8001; 4]);
+        wait_ports("set", "web_in", &[8001]);
+        if told() {
+            break;
+        }
+    }
+    wait_for("it to be told", || told().then_some(()));
     assert_eq!(greeted().0, "8001");
     std::fs::write(daemon.dir.path().join("a"), "").expect("a file");
     wait_ports("map", "web", &[8081; 4]);
