@@ -5,6 +5,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
+use giveover_tests::free_port;
 use giveover_tests::probing::{probe, row, tell};
 
 const PATIENT_MS: u32 = 20_000;
@@ -75,9 +76,7 @@ fn a_datagram_is_the_answer_or_it_is_none() {
             say(&right(question));
         });
         each("late", SHORT_MS, "100 silence no reply in 0.5s", late);
-        let taken = UdpSocket::bind("127.0.0.1:0").expect("a port");
-        let nobody = taken.local_addr().expect("its address");
-        drop(taken);
+        let nobody = SocketAddr::from(([127, 0, 0, 1], free_port()));
         each("refused", PATIENT_MS, "100 connect refused", nobody);
     }
 }
