@@ -274,7 +274,7 @@ fn who_comes_when_there_are_no_descriptors_is_served_when_there_are() {
     let pid = Pid::from_raw(i32::try_from(daemon.pid()).expect("a pid"));
     let before = getrlimit(Resource::Nofile);
     // Its own, which it never closes, are these already.
-    let few = Rlimit { current: Some(6), ..before.clone() };
+    let few = Rlimit { current: Some(6), ..before };
     prlimit(pid, Resource::Nofile, few).expect("a limit");
     let ask = |port: u16, text: &str| {
         let mut stream = connect(port, PATIENCE).expect("the kernel takes it");
