@@ -10,9 +10,11 @@ use crate::board::{BOARDS, Variant};
 use crate::features;
 use crate::floors;
 use crate::fuzz;
+use crate::hunt;
 use crate::lacks::Lacks;
 use crate::licences;
 use crate::needs::{self, For};
+use crate::pictures;
 use crate::requirements::Survey;
 use crate::size;
 use crate::step::Step;
@@ -36,7 +38,7 @@ Steps (* in --quick):
 /// A step: its name, whether the inner loop has it, and what it does.
 type Task = (&'static str, bool, fn(&mut Step));
 
-const TASKS: [Task; 16] = [
+const TASKS: [Task; 17] = [
     ("needs", false, needs::step),
     ("format", true, format),
     ("floors", true, floors),
@@ -49,6 +51,7 @@ const TASKS: [Task; 16] = [
     ("long", false, long),
     ("fuzz", false, fuzz::step),
     ("model", false, model),
+    ("hunt", false, hunt::step),
     ("docs", false, docs),
     ("board", false, board),
     ("real-servers", false, real_servers),
@@ -202,7 +205,8 @@ fn real_servers(step: &mut Step) {
     step.run_tests(cargo(tests).arg("--no-fail-fast"));
 }
 
-/// The examples are read by a second TOML reader too: ours knows more than TOML 1.0.
+/// The examples are read by a second TOML reader too: ours knows more than TOML 1.0. The pictures of
+/// the ready scenarios are what would be drawn now.
 fn examples(step: &mut Step) {
     const READ: &str = "import sys, tomllib; sys.tracebacklimit = 0; \
         tomllib.load(open(sys.argv[1], 'rb'))";
@@ -216,6 +220,7 @@ fn examples(step: &mut Step) {
     if files.is_empty() {
         return step.skip("there is no shell/examples/*.toml");
     }
+    pictures::check(step);
     step.note = Some(format!("{} files", files.len()));
     for file in files {
         let name = format!("python3 tomllib {}", workspace::relative(&file));

@@ -1,5 +1,5 @@
-//! Scenario files in their large form: a host with its services, what goes wrong with it and when,
-//! and what must hold all the same.
+//! Scenario files in their large form: a host with its services, nodes that decide who is active, what
+//! goes wrong with them and when, and what must hold all the same.
 //!
 //! | table | |
 //! |---|---|
@@ -8,9 +8,12 @@
 //! | `[giveover]` | `answer` as in the small form, `takes` |
 //! | `[service.NAME]` | `policy`, `giveover`, `needs`, `network`, `local`, `probe_takes`, `start_takes`, `stop_takes`, `leaks` |
 //! | `[board]` | as in a configuration, without `port` and `key` |
+//! | `[node.NAME]` | `starts`, `drift`, `priority`; the first one is the host |
+//! | `[cluster]` | `quorum`, `witnesses`, and times as in the small form |
+//! | `[link]` | between any two nodes: `delay`, `loss`, `burst`, `burst_lasts`, `duplicate`, `reorder`, `reorder_by` |
 //! | `[[fault]]` | `at` or `every` (drawn, with this mean), one of [`FAULTS`], `for`, and what should follow |
 //! | `[[expect]]` | what should be so `at` some time |
-//! | `[assert]` | what must hold of the whole: `every`, `host`, or the name of a service |
+//! | `[assert]` | what must hold of the whole: `every`, `host`, `group`, or the name of a service |
 //!
 //! Times that vary are a list of two: `["1s", "5s"]`; each is drawn anew.
 
@@ -18,6 +21,8 @@ use std::sync::Arc;
 
 use giveover_core::board::{Settings, State};
 use giveover_core::monitor::Status;
+use giveover_core::node::Nodes;
+use giveover_core::peer::Role;
 use giveover_core::policy::Policy;
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;
@@ -27,11 +32,14 @@ use super::scenario::{Reply, Script};
 use super::schema::{Key, key};
 
 mod assert;
+mod cluster;
 mod read;
 #[cfg(test)]
 mod tests;
 
-pub use self::assert::{Assert, Claim, Measure, Of, Relation};
+pub use self::assert::{Assert, Claim, Measure, Of, Relation, Whose};
+pub(crate) use self::cluster::node_number;
+pub use self::cluster::{Group, Link, NodePlan};
 pub(super) use self::read::read;
 
 /// A world to be played.
@@ -59,6 +67,8 @@ pub struct World {
     pub services: Vec<Service>,
     /// The board.
     pub board: Option<Board>,
+    /// Nodes, of which the host is the first.
+    pub group: Option<Group>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
     /// What should be so at some time, in order of time.
@@ -160,6 +170,10 @@ pub enum What {
     Disk(DiskDoes),
     /// With the clock the monitor goes by.
     Clock(ClockDoes),
+    /// With the node of this place.
+    Node(usize, NodeDoes),
+    /// With the way from one node to another.
+    Link(usize, usize, LinkDoes),
 }
 
 macro_rules! words {
@@ -277,6 +291,42 @@ words! {
 }
 
 words! {
+    /// What a node can do, or a person with it.
+    NodeDoes {
+        /// Its daemon is killed, and started again a second later unless `for` says otherwise.
+        Crash "crash",
+        /// Its daemon does not run, as under a stop signal.
+        Pause "pause",
+        /// Its power goes, and comes back after 30 s unless `for` says otherwise.
+        PowerOff "power_off",
+        /// It is stopped in an orderly way, and started again after as long.
+        Stop "stop",
+        /// Its own checks fail.
+        Fails "fails",
+        /// It reaches no trusted server.
+        Unreachable "unreachable",
+        /// Somebody else answers for the address where it is.
+        Foreign "foreign",
+        /// Somebody removes the address there.
+        AddressLost "address_lost",
+        /// It gives the group over, if it is active.
+        Giveover "giveover",
+        /// No frame reaches it or leaves it.
+        Cut "cut",
+    }
+}
+
+words! {
+    /// What can happen to the way between two nodes.
+    LinkDoes {
+        /// Frames are lost both ways.
+        Cut "cut",
+        /// Frames from the first to the second are lost.
+        CutOneWay "cut_one_way",
+    }
+}
+
+words! {
     /// What can happen to a clock.
     ClockTurn {
         /// The wall clock is set: shown, and nothing follows from it.
@@ -314,6 +364,10 @@ pub struct Expect {
     pub board: Option<State>,
     /// How often the board has reset the host.
     pub resets: Option<u32>,
+    /// A node and its role; no role is a node that does not run.
+    pub role: Option<(usize, Option<Role>)>,
+    /// Who holds the address.
+    pub holders: Option<Nodes>,
     /// The line it begins on.
     pub line: usize,
 }
@@ -330,6 +384,9 @@ pub const FILE: &[Key] = &[
     key("giveover", "table", "", "how requests for giveover are answered"),
     key("service", "tables", "", "what is watched"),
     key("board", "table", "", "the hardware that resets this host"),
+    key("node", "tables", "", "who could be active; the first one is this host"),
+    key("cluster", "table", "", "how nodes decide between them"),
+    key("link", "table", "", "what is between any two nodes"),
     key("fault", "tables", "", "what goes wrong"),
     key("expect", "tables", "", "what should be so at some time"),
     key("assert", "table", "", "what must hold of the whole"),
@@ -385,13 +442,15 @@ pub const FAULTS: &[Key] = &[
     key("board", "reset, store_fails, link_lost, jumper, clear", "", "the board"),
     key("disk", "torn, lost, full", "", "the disk the journal is on"),
     key("clock", "step, drift", "", "the clocks, by `by`"),
+    key("node", "name of a node", "", "with `does`"),
+    key("link", "two nodes", "", "the way between them, with `does`"),
 ];
 
 const FAULT: &[Key] = &[
     key("at", "duration", "", "when, since the beginning"),
     key("every", "duration", "", "again and again, by chance, with this mean between"),
     key("for", "duration, or two", "until something ends it", "how long it lasts"),
-    key("does", "a word", "", "what the service does"),
+    key("does", "a word", "", "what the service or node does, or what becomes of the link"),
     key("weight", "1 to 100", "50", "what its probes weigh then"),
     key("by", "duration, or share of a million", "", "how far a clock goes wrong"),
     key("expect", "table", "", "what should be so right after it"),
@@ -406,4 +465,7 @@ const EXPECT: &[Key] = &[
     key("actions", "list of words", "", "what was done since the last line that asked"),
     key("board", "a state", "", "how the board stands"),
     key("resets", "a number", "", "how often the board has reset the host"),
+    key("node", "name of a node", "the fault's", "whose role it is"),
+    key("role", "init, standby, active, down, off", "", "what it is"),
+    key("holders", "list of nodes", "", "who holds the address"),
 ];

@@ -8,6 +8,7 @@ use giveover_core::monitor::{
     Action, Actions, Event, GiveoverOutcome, Holder, Origin, RestartOutcome, Status, Ticket,
     Waiting,
 };
+use giveover_core::peer::Role;
 use giveover_core::policy::Policy;
 use giveover_core::time::{Instant, Span};
 
@@ -31,6 +32,8 @@ pub struct Timeline {
     pub tracks: Vec<Track>,
     /// The board's lines, if there is a board.
     pub lines: Vec<Line>,
+    /// The nodes, if there are any.
+    pub lanes: Vec<Lane>,
 }
 
 impl Timeline {
@@ -116,6 +119,17 @@ pub struct Track {
     pub sums: Vec<(Instant, u16)>,
     /// The live number of restarts from each of these instants on.
     pub restarts: Vec<(Instant, u16)>,
+}
+
+/// What a node was, and when it held the address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lane {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its role from each of these instants on; none while its daemon does not run.
+    pub roles: Vec<(Instant, Option<Role>)>,
+    /// Whether it held the address from each of these instants on.
+    pub held: Vec<(Instant, bool)>,
 }
 
 /// One thing that happened to a service.

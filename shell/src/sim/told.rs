@@ -34,7 +34,7 @@ pub fn of_events(name: &str, events: &[EventDoc]) -> Option<Timeline> {
     calendar.note(begin, first.since(epoch));
     let end = Instant::from_millis(end.as_millis() + 1);
     let title = format!("{name}, as told");
-    Some(Timeline { title, begin, end, calendar, tracks: vec![track], lines: Vec::new() })
+    Some(Timeline { title, begin, end, calendar, tracks: vec![track], ..Timeline::default() })
 }
 
 fn take(event: &EventDoc, at: Instant, track: &mut Track) {

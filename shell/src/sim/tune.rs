@@ -3,11 +3,14 @@
 //! An *episode* is what lies between two healthy probes. One is a real fault if the process died in
 //! it, or if it lasted until somebody did something about it; one that a healthy probe ended by itself
 //! needed no restart. A policy is judged by the probes that were recorded: probing more seldom leaves
-//! some of them out, probing more often cannot be tried.
+//! some of them out, probing more often cannot be tried. Nor can another number of restarts: no journal
+//! tells whether one more would have helped.
 
 use giveover_core::failure::ProbeResult;
-use giveover_core::monitor::{Action, Event, GiveoverOutcome, Origin, RestartOutcome};
-use giveover_core::policy::{Limits, Policy};
+use giveover_core::monitor::{
+    Action, Actions, Event, GiveoverOutcome, Origin, RestartOutcome, Waiting,
+};
+use giveover_core::policy::{Delays, Limits, Policy};
 use giveover_core::time::{Instant, Span};
 use giveover_core::weight::Weight;
 
@@ -23,6 +26,8 @@ pub struct Tried {
     pub every: u32,
     /// The window.
     pub retry_interval: Span,
+    /// How long a restart waits, in which a healthy probe calls it off; as recorded if `None`.
+    pub delay: Option<Span>,
     /// From the first failed probe of a real fault to what was decided, on average, in milliseconds.
     pub detection_ms: u64,
     /// The longest.
@@ -69,6 +74,8 @@ fn one(name: &str, recordings: &[Recording]) -> Tuned {
     let days: Vec<Day> = all.filter(|service| &*service.name == name).map(Day::of).collect();
     let limits = days.last().map_or(Limits::DEFAULT, |day| *day.policy.limits());
     let window = limits.retry_interval;
+    let interval = limits.thorough_probe_interval.as_millis();
+    let waits = |probes: u32| Some(Span::from_millis(interval.saturating_mul(probes)));
     let window_of = |factor: u32, part: u32| {
         Span::from_millis(window.as_millis().saturating_mul(factor) / part)
     };
@@ -76,8 +83,11 @@ fn one(name: &str, recordings: &[Recording]) -> Tuned {
     for part in [None, Some(100), Some(50), Some(34), Some(25), Some(20), Some(10)] {
         for every in [1, 2, 3] {
             for retry_interval in [window_of(1, 2), window, window_of(2, 1)] {
-                let in_use = part.is_none() && every == 1 && retry_interval == window;
-                tried.extend(judge(&days, part, every, retry_interval, in_use));
+                for delay in [None, waits(0), waits(1), waits(3)] {
+                    let usual = every == 1 && retry_interval == window && delay.is_none();
+                    let candidate = Candidate { part, every, retry_interval, delay };
+                    tried.extend(judge(&days, candidate, part.is_none() && usual));
+                }
             }
         }
     }
@@ -190,14 +200,18 @@ impl Day {
     }
 }
 
-/// `None` where such a policy cannot work.
-fn judge(
-    days: &[Day],
+/// What is tried, as [`Tried`] has it.
+#[derive(Clone, Copy)]
+struct Candidate {
     part: Option<u8>,
     every: u32,
     retry_interval: Span,
-    in_use: bool,
-) -> Option<Tried> {
+    delay: Option<Span>,
+}
+
+/// `None` where such a policy cannot work.
+fn judge(days: &[Day], candidate: Candidate, in_use: bool) -> Option<Tried> {
+    let Candidate { part, every, retry_interval, delay } = candidate;
     let (mut delays, mut needless, mut missed) = (Vec::new(), 0, 0);
     for day in days {
         let written = day.policy.limits();
@@ -208,6 +222,10 @@ fn judge(
             // detection is what is asked for, not what a spent budget does
             retry_count: None,
             start_grace: Span::ZERO,
+            restart_delay: match delay {
+                Some(delay) => Delays::new(&[delay])?,
+                None => written.restart_delay,
+            },
             ..*written
         };
         let smallest = part.and_then(Weight::new).unwrap_or(day.policy.scope().smallest);
@@ -225,6 +243,7 @@ fn judge(
         part,
         every,
         retry_interval,
+        delay,
         detection_ms,
         slowest_ms,
         needless,
@@ -247,19 +266,26 @@ impl Day {
         let begin = self.steps.first().map_or(Instant::default(), |step| step.at);
         let mut monitor = machine::boxed(policy, begin);
         let _ = monitor.handle(Event::Begin { first: Span::MAX, started: false }, begin);
-        // the episode under way: its number, whether it is real, when it began, whether acted on
-        let mut under_way: Option<(u32, bool, Instant, bool)> = None;
+        let mut under_way: Option<Episode> = None;
         let mut probes = 0u32;
-        let mut close = |episode: Option<(u32, bool, Instant, bool)>| {
-            if episode.is_some_and(|(_, real, _, acted)| real && !acted) {
-                *missed += 1;
-            }
-        };
         for step in &self.steps {
-            let number = under_way.map(|(number, ..)| number);
-            if step.episode != number {
-                close(under_way.take());
-                under_way = step.episode.map(|number| (number, step.real, step.at, false));
+            if let Some(at) = waits_until(&monitor).filter(|at| *at <= step.at) {
+                let actions = monitor.handle(Event::Timeout, at);
+                let acted = carry_out(&mut monitor, &actions, at);
+                if let (Some(episode), true) = (&mut under_way, acted) {
+                    episode.acted(at, delays, needless);
+                }
+            }
+            if step.episode != under_way.map(|episode| episode.number) {
+                if let Some(episode) = under_way.take() {
+                    episode.close(waits_until(&monitor), delays, missed);
+                }
+                under_way = step.episode.map(|number| Episode {
+                    number,
+                    real: step.real,
+                    since: step.at,
+                    acted: false,
+                });
             }
             let event = match step.what {
                 What::Died => Some(Event::Died { cause: monitor.death() }),
@@ -278,40 +304,75 @@ impl Day {
             };
             let Some(event) = event else { continue };
             let actions = monitor.handle(event, step.at);
-            let delay = monitor.poll_timeout();
-            let mut acted = false;
-            let mut pending: Vec<Action> = actions.into_iter().collect();
-            if let giveover_core::monitor::Waiting::Delay(at) = monitor.waiting_for() {
-                acted = true;
-                pending.extend(monitor.handle(Event::Timeout, at.max(delay.unwrap_or(at))));
-            }
-            for action in pending {
-                match action {
-                    Action::Restart { ticket, origin } => {
-                        acted |= origin == Origin::Monitor;
-                        let outcome = RestartOutcome::Started;
-                        let _ = monitor.handle(Event::RestartDone { ticket, outcome }, step.at);
-                    }
-                    Action::Giveover { ticket, .. } => {
-                        acted = true;
-                        let outcome = GiveoverOutcome::Denied;
-                        let _ = monitor.handle(Event::GiveoverDone { ticket, outcome }, step.at);
-                    }
-                    Action::BudgetSpent | Action::Log => acted = true,
-                    _ => {}
-                }
-            }
-            if let (Some((_, real, since, done)), true) = (&mut under_way, acted) {
-                if *real && !*done {
-                    delays.push(step.at.since(*since));
-                } else if !*real {
-                    *needless += 1;
-                }
-                *done = true;
+            let acted = carry_out(&mut monitor, &actions, step.at);
+            if let (Some(episode), true) = (&mut under_way, acted) {
+                episode.acted(step.at, delays, needless);
             }
         }
-        close(under_way);
+        if let Some(episode) = under_way {
+            episode.close(waits_until(&monitor), delays, missed);
+        }
     }
+}
+
+/// An episode while a policy is tried on it.
+#[derive(Clone, Copy)]
+struct Episode {
+    number: u32,
+    real: bool,
+    since: Instant,
+    acted: bool,
+}
+
+impl Episode {
+    fn acted(&mut self, at: Instant, delays: &mut Vec<u64>, needless: &mut u32) {
+        if self.real && !self.acted {
+            delays.push(at.since(self.since));
+        } else if !self.real {
+            *needless += 1;
+        }
+        self.acted = true;
+    }
+
+    /// It is over. What was real ended because of what was done on that day: a restart that still
+    /// waits would have come.
+    fn close(self, waits: Option<Instant>, delays: &mut Vec<u64>, missed: &mut u32) {
+        match waits {
+            _ if !self.real || self.acted => {}
+            Some(at) => delays.push(at.since(self.since)),
+            None => *missed += 1,
+        }
+    }
+}
+
+/// Until when a restart waits that has been decided.
+fn waits_until(monitor: &machine::BoxedMonitor) -> Option<Instant> {
+    match monitor.waiting_for() {
+        Waiting::Delay(at) => Some(at),
+        _ => None,
+    }
+}
+
+/// Every start works, every giveover is denied. True if anything was done about a failure.
+fn carry_out(monitor: &mut machine::BoxedMonitor, actions: &Actions, at: Instant) -> bool {
+    let mut acted = false;
+    for action in actions {
+        match *action {
+            Action::Restart { ticket, origin } => {
+                acted |= origin == Origin::Monitor;
+                let outcome = RestartOutcome::Started;
+                let _ = monitor.handle(Event::RestartDone { ticket, outcome }, at);
+            }
+            Action::Giveover { ticket, .. } => {
+                acted = true;
+                let outcome = GiveoverOutcome::Denied;
+                let _ = monitor.handle(Event::GiveoverDone { ticket, outcome }, at);
+            }
+            Action::BudgetSpent | Action::Log => acted = true,
+            _ => {}
+        }
+    }
+    acted
 }
 
 /// A partial failure weighs what is tried; a complete one is one.
@@ -338,7 +399,13 @@ pub fn words(tried: &Tried) -> String {
         2 => "every second probe",
         _ => "every third probe",
     };
-    format!("{part}, {every}, within {}", crate::config::quantity::written(tried.retry_interval))
+    let written = crate::config::quantity::written;
+    let delay = match tried.delay {
+        None => String::new(),
+        Some(Span::ZERO) => ", restarts at once".to_owned(),
+        Some(delay) => format!(", restarts wait {}", written(delay)),
+    };
+    format!("{part}, {every}, within {}{delay}", written(tried.retry_interval))
 }
 
 /// The frontier as a table; the policy in use has a star, wherever it stands.
@@ -388,6 +455,7 @@ pub fn json(tuned: &[Tuned]) -> serde_json::Value {
             "part": it.part,
             "every": it.every,
             "retry_interval_ms": it.retry_interval.as_millis(),
+            "restart_delay_ms": it.delay.map(Span::as_millis),
             "detection_ms": it.detection_ms,
             "slowest_ms": it.slowest_ms,
             "needless": it.needless,
@@ -499,13 +567,34 @@ mod tests {
         let of = |part| {
             let window = Span::from_secs(300);
             let found = day.tried.iter();
-            let mut found = found.filter(|it| it.every == 1 && it.retry_interval == window);
+            let mut found = found
+                .filter(|it| it.every == 1 && it.retry_interval == window && it.delay.is_none());
             found.find(|it| it.part == part).expect("tried").clone()
         };
         let (heavy, light) = (of(Some(100)), of(None));
         assert!(heavy.needless > light.needless, "{heavy:?} {light:?}");
         assert!(heavy.detection_ms < light.detection_ms, "{heavy:?} {light:?}");
         assert!(in_use(&day).on_frontier, "{}", text(std::slice::from_ref(&day)));
+    }
+
+    /// A restart that waits is called off by a healthy probe; a real fault waits with it.
+    #[test]
+    fn a_restart_that_waits_is_seldom_for_nothing_and_late() {
+        let pause = ".".repeat(32);
+        let day = tuned(&["....x", "x", "x", "D"].join(&pause));
+        let of = |delay: u32| {
+            let mut found = day.tried.iter().filter(|it| {
+                it.part.is_none() && it.every == 1 && it.retry_interval == Span::from_secs(300)
+            });
+            found.find(|it| it.delay == Some(Span::from_secs(delay))).expect("tried").clone()
+        };
+        let (at_once, waits) = (of(0), of(30));
+        assert_eq!((at_once.missed, waits.missed), (0, 0), "{at_once:?} {waits:?}");
+        assert_eq!(waits.detection_ms, at_once.detection_ms + 30_000, "{at_once:?} {waits:?}");
+        assert!(words(&waits).ends_with("within 300s, restarts wait 30s"), "{}", words(&waits));
+        let policies = json(&[day])[0]["policies"].clone();
+        let policies = policies.as_array().expect("a list");
+        assert!(policies.iter().any(|it| it["restart_delay_ms"] == 30_000));
     }
 
     #[test]

@@ -280,7 +280,7 @@ fn timeline(node: &Node, sources: &Sources, out: &mut Findings) -> Option<Timeli
     Some(Timeline { name: name?, nodes, limits, members, steps })
 }
 
-fn limits(reader: &Reader<'_>, out: &mut Findings) -> Limits {
+pub(in crate::config) fn limits(reader: &Reader<'_>, out: &mut Findings) -> Limits {
     let usual = Limits::DEFAULT;
     let mut span = |key: &str, usual: Span| reader.read(key, values::span, out).unwrap_or(usual);
     let limits = Limits {

@@ -26,6 +26,31 @@ pub enum Of {
     Service(usize),
     /// The host.
     Host,
+    /// The nodes together.
+    Group,
+}
+
+impl Of {
+    /// Whose figures it has.
+    #[must_use]
+    pub const fn whose(self) -> Whose {
+        match self {
+            Self::Every | Self::Service(_) => Whose::Service,
+            Self::Host => Whose::Host,
+            Self::Group => Whose::Group,
+        }
+    }
+}
+
+/// Whose figure something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Each service's.
+    Service,
+    /// The host's.
+    Host,
+    /// The nodes' together.
+    Group,
 }
 
 /// A claim.
@@ -46,6 +71,8 @@ pub enum Claim {
     Never(&'static str),
     /// It has this status in the end.
     Ends(&'static str),
+    /// At no time do two nodes hold the address.
+    NeverTwoActive,
 }
 
 /// How a figure compares.
@@ -109,21 +136,30 @@ pub enum Measure {
     Resets,
     /// Of the host: times that it booted.
     Boots,
+    /// Of the nodes: times that another one became the holder.
+    Takeovers,
+    /// Of the nodes: time in which nobody held the address, once somebody had.
+    Unheld,
+    /// Of the nodes: the longest such time at a stretch.
+    LongestUnheld,
 }
 
 impl Measure {
-    /// Each with its word, whether it is a time, and whether it is the host's.
-    pub const ALL: [(&str, Self, bool, bool); 10] = [
-        ("restarts", Self::Restarts, false, false),
-        ("needless", Self::Needless, false, false),
-        ("giveovers", Self::Giveovers, false, false),
-        ("denials", Self::Denials, false, false),
-        ("deaths", Self::Deaths, false, false),
-        ("outage", Self::Outage, true, false),
-        ("longest_outage", Self::LongestOutage, true, false),
-        ("detection", Self::Detection, true, false),
-        ("resets", Self::Resets, false, true),
-        ("boots", Self::Boots, false, true),
+    /// Each with its word, whether it is a time, and whose it is.
+    pub const ALL: [(&str, Self, bool, Whose); 13] = [
+        ("restarts", Self::Restarts, false, Whose::Service),
+        ("needless", Self::Needless, false, Whose::Service),
+        ("giveovers", Self::Giveovers, false, Whose::Service),
+        ("denials", Self::Denials, false, Whose::Service),
+        ("deaths", Self::Deaths, false, Whose::Service),
+        ("outage", Self::Outage, true, Whose::Service),
+        ("longest_outage", Self::LongestOutage, true, Whose::Service),
+        ("detection", Self::Detection, true, Whose::Service),
+        ("resets", Self::Resets, false, Whose::Host),
+        ("boots", Self::Boots, false, Whose::Host),
+        ("takeovers", Self::Takeovers, false, Whose::Group),
+        ("unheld", Self::Unheld, true, Whose::Group),
+        ("longest_unheld", Self::LongestUnheld, true, Whose::Group),
     ];
 
     /// Whether it can be counted in windows.
@@ -131,31 +167,37 @@ impl Measure {
     pub const fn is_counted(self) -> bool {
         matches!(
             self,
-            Self::Restarts | Self::Giveovers | Self::Deaths | Self::Resets | Self::Needless
+            Self::Restarts
+                | Self::Giveovers
+                | Self::Deaths
+                | Self::Resets
+                | Self::Needless
+                | Self::Takeovers
         )
     }
 }
 
 const STATUSES: [&str; 5] = ["unknown", "ok", "degraded", "faulted", "offline"];
 
-/// Reads a claim about the host, or about a service.
+/// Reads a claim about a service, the host, or the nodes.
 ///
 /// # Errors
 /// What is wrong with it, and what can be written.
-pub(super) fn claim(text: &str, host: bool) -> Result<Claim, String> {
+pub(super) fn claim(text: &str, whose: Whose) -> Result<Claim, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let status = |word: &str| {
         let found = STATUSES.into_iter().find(|known| *known == word);
         found.ok_or_else(|| format!("`{word}` is no status: {}", STATUSES.join(", ")))
     };
     match words.as_slice() {
-        ["never", "two", "active"] => Err("nodes are not in this version".to_owned()),
-        ["never", word] if !host => Ok(Claim::Never(status(word)?)),
-        ["ends", word] if !host => Ok(Claim::Ends(status(word)?)),
-        [figure, relation, value, rest @ ..] => bound(figure, relation, value, rest, host),
+        ["never", "two", "active"] if whose == Whose::Group => Ok(Claim::NeverTwoActive),
+        ["never", "two", "active"] => Err("that is the nodes': assert it under `group`".to_owned()),
+        ["never", word] if whose == Whose::Service => Ok(Claim::Never(status(word)?)),
+        ["ends", word] if whose == Whose::Service => Ok(Claim::Ends(status(word)?)),
+        [figure, relation, value, rest @ ..] => bound(figure, relation, value, rest, whose),
         _ => Err(
             "a claim is a figure, <, <=, ==, >= or >, and a value: \"restarts <= 3 per 300s\", \
-                  \"outage < 30s\"; or \"never faulted\", \"ends ok\""
+                  \"outage < 30s\"; or \"never faulted\", \"ends ok\", of nodes \"never two active\""
                 .to_owned(),
         ),
     }
@@ -166,17 +208,21 @@ fn bound(
     relation: &str,
     value: &str,
     rest: &[&str],
-    host: bool,
+    whose: Whose,
 ) -> Result<Claim, String> {
     let known = Measure::ALL.iter().find(|(word, ..)| *word == figure);
-    let Some((_, measure, is_time, of_host)) = known else {
-        let ours = Measure::ALL.iter().filter(|(.., of_host)| *of_host == host);
+    let Some((_, measure, is_time, owner)) = known else {
+        let ours = Measure::ALL.iter().filter(|(.., owner)| *owner == whose);
         let names: Vec<&str> = ours.map(|(word, ..)| *word).collect();
         return Err(format!("`{figure}` is no figure here: {}", names.join(", ")));
     };
-    if *of_host != host {
-        let whose = if *of_host { "the host's: assert it under `host`" } else { "a service's" };
-        return Err(format!("`{figure}` is {whose}"));
+    if *owner != whose {
+        let owner = match owner {
+            Whose::Service => "a service's",
+            Whose::Host => "the host's: assert it under `host`",
+            Whose::Group => "the nodes': assert it under `group`",
+        };
+        return Err(format!("`{figure}` is {owner}"));
     }
     let sign = Relation::ALL.iter().find(|(sign, _)| *sign == relation);
     let Some((_, relation)) = sign else {
@@ -209,32 +255,37 @@ mod tests {
             Ok(Claim::Bound { measure, relation, value, per_ms })
         };
         let restarts = bound(Measure::Restarts, Relation::AtMost, 3, Some(300_000));
-        assert_eq!(claim("restarts <= 3 per 300s", false), restarts);
+        assert_eq!(claim("restarts <= 3 per 300s", Whose::Service), restarts);
         let outage = bound(Measure::Outage, Relation::Below, 30_000, None);
-        assert_eq!(claim("outage < 30s", false), outage);
+        assert_eq!(claim("outage < 30s", Whose::Service), outage);
         let resets = bound(Measure::Resets, Relation::Equal, 0, None);
-        assert_eq!(claim("resets == 0", true), resets);
-        assert_eq!(claim("never faulted", false), Ok(Claim::Never("faulted")));
-        assert_eq!(claim("ends ok", false), Ok(Claim::Ends("ok")));
+        assert_eq!(claim("resets == 0", Whose::Host), resets);
+        assert_eq!(claim("never faulted", Whose::Service), Ok(Claim::Never("faulted")));
+        assert_eq!(claim("ends ok", Whose::Service), Ok(Claim::Ends("ok")));
+        assert_eq!(claim("never two active", Whose::Group), Ok(Claim::NeverTwoActive));
+        let unheld = bound(Measure::LongestUnheld, Relation::Below, 20_000, None);
+        assert_eq!(claim("longest_unheld < 20s", Whose::Group), unheld);
     }
 
     #[test]
     fn what_is_no_claim_says_what_is() {
-        for (text, host, why) in [
-            ("restrats <= 3", false, "`restrats` is no figure here: restarts, needless"),
-            ("restarts <= three", false, "`three` is no whole number"),
-            ("restarts ~ 3", false, "`~` compares nothing"),
-            ("outage < 30", false, "`30` is no duration"),
-            ("outage < 30s per 1h", false, "`outage` is of the whole"),
-            ("restarts <= 3 in 300s", false, "`in` is one word too many"),
-            ("resets <= 3", false, "`resets` is the host's"),
-            ("restarts <= 3", true, "`restarts` is a service's"),
-            ("never two active", false, "nodes are not in this version"),
-            ("never broken", false, "`broken` is no status"),
-            ("restarts", false, "a claim is a figure"),
-            ("", false, "a claim is a figure"),
+        for (text, whose, why) in [
+            ("restrats <= 3", Whose::Service, "`restrats` is no figure here: restarts, needless"),
+            ("restarts <= three", Whose::Service, "`three` is no whole number"),
+            ("restarts ~ 3", Whose::Service, "`~` compares nothing"),
+            ("outage < 30", Whose::Service, "`30` is no duration"),
+            ("outage < 30s per 1h", Whose::Service, "`outage` is of the whole"),
+            ("restarts <= 3 in 300s", Whose::Service, "`in` is one word too many"),
+            ("resets <= 3", Whose::Service, "`resets` is the host's"),
+            ("restarts <= 3", Whose::Host, "`restarts` is a service's"),
+            ("never two active", Whose::Service, "that is the nodes': assert it under `group`"),
+            ("takeovers <= 3", Whose::Host, "`takeovers` is the nodes'"),
+            ("never faulted", Whose::Group, "a claim is a figure"),
+            ("never broken", Whose::Service, "`broken` is no status"),
+            ("restarts", Whose::Service, "a claim is a figure"),
+            ("", Whose::Service, "a claim is a figure"),
         ] {
-            let said = claim(text, host).expect_err(text);
+            let said = claim(text, whose).expect_err(text);
             assert!(said.starts_with(why), "{text}: {said}");
         }
     }

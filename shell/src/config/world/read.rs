@@ -4,15 +4,17 @@ use std::collections::HashMap;
 
 use giveover_core::board::State;
 use giveover_core::monitor::Status;
+use giveover_core::peer::Role;
 use giveover_core::policy::{Destination, Limits, Policy, Scope};
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 
 use super::assert::{Assert, Of, claim};
+use super::cluster::{self, node_number};
 use super::{
     ACTIONS, BOARD, Board, BoardDoes, ClockDoes, ClockTurn, DaemonDoes, DiskDoes, Does, EXPECT,
-    Expect, FAULT, FAULTS, FILE, Fault, GIVEOVER, HOST, HostDoes, LEAKS, Leak, Range, SERVICE,
-    Service, Verb, What, When, World,
+    Expect, FAULT, FAULTS, FILE, Fault, GIVEOVER, HOST, HostDoes, LEAKS, Leak, LinkDoes, NodeDoes,
+    Range, SERVICE, Service, Verb, What, When, World,
 };
 use crate::config::board;
 use crate::config::files::Files;
@@ -27,12 +29,12 @@ use crate::config::tree::{Entry, Node, Table, Value};
 use crate::config::{name, values, words};
 
 /// Parts of a world that a later version will have.
-const LATER: [(&str, &str); 5] = [
-    ("node", "take it out: a world of this version is one host"),
-    ("link", "take it out: a world of this version is one host; [[fault]] has network = \"cut\""),
-    ("group", "take it out: each service is given over by itself"),
-    ("cluster", "take it out: a world of this version is one host"),
-    ("pool", "take it out: a world of this version is one host"),
+const LATER: [(&str, &str); 2] = [
+    (
+        "group",
+        "take it out: the nodes of a world are one group, and each service is given over by itself",
+    ),
+    ("pool", "take it out: pools are simulated by themselves, in a file of [[pool_scenario]]s"),
 ];
 
 /// Reads a world from what `files` hold.
@@ -60,12 +62,15 @@ pub(in crate::config) fn read(files: &Files, short: &str, out: &mut Findings) ->
     let has_board = reader.has("board");
     let services = entries.iter().map(|entry| service(entry, &names, has_board, out));
     let services: Vec<Option<Service>> = services.collect();
-    if entries.is_empty() && !has_board {
-        let finding = out.error(whole, "there is no [service.NAME] in it, and no [board]");
+    if entries.is_empty() && !has_board && !reader.has("node") {
+        let message = "there is no [service.NAME] in it, no [board] and no [node.NAME]";
+        let finding = out.error(whole, message);
         finding.of_absence().label("a file of [[scenario]]s is the small form");
     }
     let board = board_of(reader.entry("board"), out);
-    let context = Context { names: &names, has_board, sources: &files.sources };
+    let group = cluster::group(&reader, out);
+    let nodes = reader.entries("node", out);
+    let context = Context { names: &names, nodes, has_board, sources: &files.sources };
     let mut expects = Vec::new();
     let faults = tables(&reader, "fault", out);
     let faults: Vec<Option<Fault>> =
@@ -84,13 +89,14 @@ pub(in crate::config) fn read(files: &Files, short: &str, out: &mut Findings) ->
         actions: host::actions(of_host.entry("actions"), out),
         local_fault: host::local_fault(of_host.entry("local_fault"), out),
         trusted: of_host.read("trusted", values::number(0..=100), out).unwrap_or(0),
-        boot_takes: range_or(&of_host, "boot_takes", 30_000, out),
+        boot_takes: range_or(&of_host, "boot_takes", steady(30_000), out),
         answer: answers
             .read("answer", replies, out)
             .unwrap_or(Script { first: Reply::Accept, then: None }),
-        answer_takes: range_or(&answers, "takes", 0, out),
+        answer_takes: range_or(&answers, "takes", steady(0), out),
         services: services.into_iter().flatten().collect(),
         board,
+        group,
         faults: faults.into_iter().flatten().collect(),
         expects,
         asserts,
@@ -99,7 +105,7 @@ pub(in crate::config) fn read(files: &Files, short: &str, out: &mut Findings) ->
 }
 
 /// The table behind `key`, or `nothing`.
-fn table_of<'t>(
+pub(super) fn table_of<'t>(
     reader: &Reader<'t>,
     key: &str,
     nothing: &'t Table,
@@ -152,8 +158,13 @@ fn range(key: &str, node: &Node, out: &mut Findings) -> Option<Range> {
     }
 }
 
-fn range_or(reader: &Reader<'_>, key: &str, ms: u32, out: &mut Findings) -> Range {
-    reader.read(key, range, out).unwrap_or(Range { least: ms, most: ms })
+/// A length of time that does not vary.
+const fn steady(ms: u32) -> Range {
+    Range { least: ms, most: ms }
+}
+
+pub(super) fn range_or(reader: &Reader<'_>, key: &str, usual: Range, out: &mut Findings) -> Range {
+    reader.read(key, range, out).unwrap_or(usual)
 }
 
 fn service(
@@ -163,7 +174,7 @@ fn service(
     out: &mut Findings,
 ) -> Option<Service> {
     name::check("service", entry, out);
-    if ["every", "host"].contains(&entry.key.as_str()) {
+    if ["every", "host", "group"].contains(&entry.key.as_str()) {
         let message = format!("a service called `{}` could not be asserted anything of", entry.key);
         out.error(entry.place, message).label("another name will do");
     }
@@ -213,9 +224,9 @@ fn service(
         needs: needs.unwrap_or_default(),
         network: reader.read("network", values::boolean, out).unwrap_or(false),
         local: reader.read("local", values::boolean, out).unwrap_or(false),
-        probe_takes: range_or(&reader, "probe_takes", 10, out),
-        start_takes: range_or(&reader, "start_takes", 1_000, out),
-        stop_takes: range_or(&reader, "stop_takes", 1_000, out),
+        probe_takes: range_or(&reader, "probe_takes", steady(10), out),
+        start_takes: range_or(&reader, "start_takes", steady(1_000), out),
+        stop_takes: range_or(&reader, "stop_takes", steady(1_000), out),
         leaks: reader.entry("leaks").and_then(|entry| leak(entry, out)),
     })
 }
@@ -266,6 +277,7 @@ fn place_of(
 /// What faults and expectations are read in the light of.
 struct Context<'a> {
     names: &'a HashMap<&'a str, usize>,
+    nodes: &'a [Entry],
     has_board: bool,
     sources: &'a Sources,
 }
@@ -341,9 +353,11 @@ impl Context<'_> {
             }
         };
         let (key, node) = (entry.key.as_str(), &entry.node);
-        for (other, of) in [("does", "service"), ("weight", "service"), ("by", "clock")] {
-            if let (Some(entry), true) = (reader.entry(other), key != of) {
-                out.error(entry.place, format!("{other}: only with `{of}`"));
+        let owners: [(&str, &[&str]); 3] =
+            [("does", &["service", "node", "link"]), ("weight", &["service"]), ("by", &["clock"])];
+        for (other, of) in owners {
+            if let (Some(entry), false) = (reader.entry(other), of.contains(&key)) {
+                out.error(entry.place, format!("{other}: only with {}", words::or(of.to_vec())));
             }
         }
         match key {
@@ -366,6 +380,25 @@ impl Context<'_> {
                 }
                 let by = reader.read("by", clock_by(turn), out)?;
                 Some(What::Clock(ClockDoes { turn, by }))
+            }
+            "node" => {
+                let node = cluster::place_of(key, node, self.nodes, out);
+                let does = does_of(reader, place, key, NodeDoes::WORDS, NodeDoes::ALL, out);
+                Some(What::Node(node?, does?))
+            }
+            "link" => {
+                let one = |key: &str, node: &Node, out: &mut Findings| {
+                    cluster::place_of(key, node, self.nodes, out)
+                };
+                let two = values::list(key, node, out, one);
+                let does = does_of(reader, place, key, LinkDoes::WORDS, LinkDoes::ALL, out);
+                match two?[..] {
+                    [from, to] if from != to => Some(What::Link(from, to, does?)),
+                    _ => {
+                        out.error(node.place, "link: needs two nodes");
+                        None
+                    }
+                }
             }
             _ => None, // told as an unknown key
         }
@@ -425,6 +458,15 @@ impl Context<'_> {
         {
             out.error(entry.place, "there is no [board] in this world");
         }
+        let node_of = |k: &str, n: &Node, o: &mut Findings| cluster::place_of(k, n, self.nodes, o);
+        let whose = reader.read("node", node_of, out);
+        const ROLES: &[&str] = &["off", "init", "standby", "active", "down"];
+        let role = reader.read("role", values::one_of(ROLES), out);
+        let role = role.map(|place| Role::of(u8::try_from(place).unwrap_or(0)));
+        if let (Some(entry), None) = (reader.entry("role"), whose) {
+            out.error(entry.place, "role: of which node?").label("node = \"NAME\"");
+        }
+        let holders = reader.read("holders", |k, n, o| values::list(k, n, o, node_of), out);
         let expect = Expect {
             at: written.or(at)?,
             service,
@@ -434,6 +476,8 @@ impl Context<'_> {
             actions,
             board,
             resets: reader.read("resets", values::number(0..=65_535), out),
+            role: whose.zip(role),
+            holders: holders.map(|nodes| nodes.into_iter().map(node_number).collect()),
             line: self.line(node.place).0,
         };
         let of_service = expect.status.is_some()
@@ -455,21 +499,28 @@ impl Context<'_> {
             let of = match (entry.key.as_str(), self.names.get(entry.key.as_str())) {
                 ("every", _) => Of::Every,
                 ("host", _) => Of::Host,
+                ("group", _) if self.nodes.is_empty() => {
+                    let finding = out.error(entry.place, "assert: there is no [node.NAME]");
+                    finding.label("`group` is the nodes together");
+                    continue;
+                }
+                ("group", _) => Of::Group,
                 (_, Some(place)) => Of::Service(*place),
                 (name, None) => {
                     let message = format!("assert: no service is called `{name}`");
                     let finding = out.error(entry.place, message);
-                    let known = self.names.keys().copied().chain(["every", "host"]);
+                    let known = self.names.keys().copied().chain(["every", "host", "group"]);
                     match words::nearest(name, known) {
                         Some(near) => finding.label(format!("did you mean `{near}`?")),
-                        None => finding.label("`every` is each service, `host` the host"),
+                        None => finding
+                            .label("`every` is each service, `host` the host, `group` the nodes"),
                     };
                     continue;
                 }
             };
             let one = |_: &str, node: &Node, out: &mut Findings| {
                 let text = values::text(&entry.key, node, out)?;
-                let claim = match claim(text, of == Of::Host) {
+                let claim = match claim(text, of.whose()) {
                     Ok(claim) => claim,
                     Err(why) => {
                         out.error(node.place, why);
@@ -484,6 +535,22 @@ impl Context<'_> {
         }
         asserts
     }
+}
+
+/// What `does` says of a node or a link.
+fn does_of<T: Copy>(
+    reader: &Reader<'_>,
+    place: Place,
+    key: &str,
+    words: &'static [&'static str],
+    all: &[T],
+    out: &mut Findings,
+) -> Option<T> {
+    if !reader.has("does") {
+        let finding = out.error(place, format!("{key}: needs `does`"));
+        finding.of_absence().label(words.join(", "));
+    }
+    reader.read("does", |k, n, o| word(k, n, words, all, o), out)
 }
 
 /// One of `words`, as its fellow in `all`.

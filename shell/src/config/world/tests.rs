@@ -99,7 +99,35 @@ fn mistakes_are_told_with_their_place() {
             "file.toml:4:7: error: `lots` is no whole number",
         ),
         (with("[service.host]\n"), "a service called `host` could not be asserted anything of"),
-        (with("[node.a]\n"), "file.toml:3:2: error: [node] is not in this version"),
+        (with("[service.group]\n"), "a service called `group` could not be asserted anything of"),
+        (with("[pool.a]\n"), "file.toml:3:2: error: [pool] is not in this version"),
+        (with("[node.a]\n"), "a cluster has at least two nodes"),
+        (with("[link]\nloss = \"1%\"\n"), "[link] without a [node.NAME]"),
+        (with("[assert]\ngroup = \"never two active\"\n"), "there is no [node.NAME]"),
+        (
+            with("[node.a]\n[node.b]\n[link]\nloss = \"101%\"\n"),
+            "file.toml:6:8: error: loss: a share",
+        ),
+        (
+            with("[node.a]\ndrift = \"30000ppm\"\n[node.b]\n"),
+            "file.toml:4:9: error: drift: \"200ppm\"",
+        ),
+        (
+            with("[node.a]\n[node.b]\n[[fault]]\nat = \"1s\"\nnode = \"c\"\ndoes = \"crash\"\n"),
+            "file.toml:7:8: error: node: no node is called `c`",
+        ),
+        (
+            with("[node.a]\n[node.b]\n[[fault]]\nat = \"1s\"\nlink = [\"a\"]\ndoes = \"cut\"\n"),
+            "file.toml:7:8: error: link: needs two nodes",
+        ),
+        (
+            with("[node.a]\n[node.b]\n[cluster]\nwait = \"5s\"\n"),
+            "file.toml:5:1: error: wait must be at least",
+        ),
+        (
+            with("[node.a]\n[node.b]\n[[expect]]\nat = \"1s\"\nrole = \"active\"\n"),
+            "role: of which node?",
+        ),
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }

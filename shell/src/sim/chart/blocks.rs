@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use giveover_core::monitor::Status;
+use giveover_core::peer::Role;
 
 use super::scale::ticks;
-use super::{Sign, column, gravest, highest, signs};
+use super::{Sign, column, gravest, highest, roles, signs};
 use crate::report::paint::Paint;
 use crate::report::table::cut;
 use crate::sim::timeline::{Timeline, Track};
@@ -20,6 +21,12 @@ const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 pub fn blocks(timeline: &Timeline, width: usize, paint: Paint) -> String {
     let columns = width.saturating_sub(LEFT).clamp(10, 400);
     let mut text = String::new();
+    for lane in &timeline.lanes {
+        let lane_roles = roles(lane, timeline, columns);
+        let band: String =
+            lane_roles.into_iter().map(|(role, held)| shade_of(role, held)).collect();
+        row(&lane.name, &band, &mut text);
+    }
     for track in &timeline.tracks {
         one(track, timeline, columns, paint, &mut text);
     }
@@ -31,6 +38,10 @@ pub fn blocks(timeline: &Timeline, width: usize, paint: Paint) -> String {
         row(&line.name, &wave, &mut text);
     }
     row("time", &axis(timeline, columns), &mut text);
+    if !timeline.lanes.is_empty() {
+        text += &" ".repeat(LEFT);
+        text += "█ active, holds the address a active s standby d down i init\n";
+    }
     text += &" ".repeat(LEFT);
     text += ". healthy o part x complete ? cannot measure D died R restart G giveover\n";
     text += &" ".repeat(LEFT);
@@ -61,6 +72,18 @@ fn one(track: &Track, timeline: &Timeline, columns: usize, paint: Paint, text: &
     let full = track.retry_count.map_or(1, |count| count.max(1));
     let full = full.max(restarts.iter().copied().max().unwrap_or(1));
     row("  restarts", &heights(&restarts, full), text);
+}
+
+/// A node's role as a letter; its holding the address as a block.
+const fn shade_of(role: Option<Role>, held: bool) -> char {
+    match role {
+        _ if held => '█',
+        None => ' ',
+        Some(Role::Init) => 'i',
+        Some(Role::Standby) => 's',
+        Some(Role::Active) => 'a',
+        Some(Role::Down) => 'd',
+    }
 }
 
 /// Anything that is not nothing is seen.

@@ -11,9 +11,10 @@ pub use self::html::html;
 pub use self::svg::svg;
 
 use giveover_core::monitor::Status;
+use giveover_core::peer::Role;
 use giveover_core::time::Instant;
 
-use super::timeline::{Mark, Timeline, What};
+use super::timeline::{Lane, Mark, Timeline, What};
 
 /// The value of each column of `steps`: the largest that stood in it, so that nothing short is lost.
 fn highest<T: Copy + Ord + Default>(
@@ -67,6 +68,33 @@ fn gravest(statuses: &[(Instant, Status)], timeline: &Timeline, columns: usize) 
     let steps: Vec<(Instant, u8)> =
         statuses.iter().map(|(at, status)| (*at, gravity(*status))).collect();
     highest(&steps, timeline, columns).into_iter().map(of_gravity).collect()
+}
+
+/// How much a role is worth seeing: of several in one column the first of these is drawn.
+const ROLES: [Option<Role>; 5] =
+    [Some(Role::Active), Some(Role::Down), Some(Role::Standby), Some(Role::Init), None];
+
+/// A role in words.
+const fn role_word(role: Option<Role>) -> &'static str {
+    match role {
+        None => "off",
+        Some(Role::Init) => "init",
+        Some(Role::Standby) => "standby",
+        Some(Role::Active) => "active",
+        Some(Role::Down) => "down",
+    }
+}
+
+/// The role of each column, and whether the node held the address in it.
+fn roles(lane: &Lane, timeline: &Timeline, columns: usize) -> Vec<(Option<Role>, bool)> {
+    let worth = |role: &Option<Role>| {
+        ROLES.iter().position(|it| it == role).map_or(0, |place| ROLES.len() - place)
+    };
+    let worths: Vec<(Instant, usize)> =
+        lane.roles.iter().map(|(at, role)| (*at, worth(role))).collect();
+    let role = |worth: usize| ROLES.get(ROLES.len().wrapping_sub(worth)).copied().flatten();
+    let roles = highest(&worths, timeline, columns).into_iter().map(role);
+    roles.zip(highest(&lane.held, timeline, columns)).collect()
 }
 
 /// What a probe or a decision is drawn as; of several in one column the last of this list.

@@ -9,9 +9,9 @@ use giveover_core::monitor::Status;
 use giveover_core::time::Instant;
 
 use super::scale::ticks;
-use super::{Sign, column, gravest, highest, signs};
+use super::{Sign, column, gravest, highest, role_word, roles, signs};
 use crate::config::quantity::written;
-use crate::sim::timeline::{Line, Mark, Timeline, Track, What};
+use crate::sim::timeline::{Lane, Line, Mark, Timeline, Track, What};
 
 const WIDTH: usize = 1280;
 /// Where the columns begin and end.
@@ -30,6 +30,7 @@ const BUDGET: usize = 56;
 const GAP: usize = 12;
 const TRACK: usize = HEADING + BAND + DECISIONS + PROBES + SUM + BUDGET + 4 * GAP + 18;
 const LINE: usize = 58;
+const LANE: usize = BAND + 26;
 
 /// The colours, once for each background.
 pub(super) const STYLE: &str = "\
@@ -50,6 +51,7 @@ const SVG_STYLE: &str = "\
 .budget{fill:var(--budget);fill-opacity:.3;stroke:var(--budget);stroke-width:2.5}\
 .wave{fill:none;stroke:var(--ink);stroke-width:3}\
 .sign{stroke:var(--faulted);stroke-width:3.5;stroke-linecap:round;fill:none}\
+.standby{fill:var(--budget)}.holds{fill:var(--ink)}\
 .part{fill:var(--degraded)}.asked{fill:var(--budget)}.given{fill:var(--faulted)}\
 .letter{fill:var(--on-band);font-size:15px;font-weight:700;text-anchor:middle}";
 
@@ -62,7 +64,9 @@ pub fn svg(timeline: &Timeline) -> String {
 
 /// The picture with `heading` on top of it.
 pub(super) fn sheet(timeline: &Timeline, heading: &str) -> String {
-    let height = 70 + timeline.tracks.len() * TRACK + timeline.lines.len() * LINE + 110;
+    let lanes = timeline.lanes.len() * LANE;
+    let lanes = if lanes > 0 { lanes + GAP } else { 0 };
+    let height = 70 + lanes + timeline.tracks.len() * TRACK + timeline.lines.len() * LINE + 110;
     let mut out = String::new();
     let title = escaped(&timeline.title);
     put(
@@ -77,6 +81,13 @@ pub(super) fn sheet(timeline: &Timeline, heading: &str) -> String {
     let bottom = height - 110;
     grid(timeline, 60, bottom, &mut out);
     let mut top = 70;
+    for lane in &timeline.lanes {
+        role_band(lane, timeline, top, &mut out);
+        top += LANE;
+    }
+    if !timeline.lanes.is_empty() {
+        top += GAP;
+    }
     for track in &timeline.tracks {
         one(track, timeline, top, &mut out);
         top += TRACK;
@@ -328,6 +339,60 @@ fn decisions(marks: &[Mark], timeline: &Timeline, top: usize, bottom: usize, out
                 y + 5
             ),
         );
+    }
+}
+
+/// A node's roles, and under them a bar while it holds the address.
+fn role_band(lane: &Lane, timeline: &Timeline, top: usize, out: &mut String) {
+    label(&escaped(&lane.name), top + 19, out);
+    let roles = roles(lane, timeline, AREA_COLUMNS);
+    let mut x = LEFT;
+    for run in roles.chunk_by(|(one, _), (next, _)| one == next) {
+        let (Some((role, _)), width) = (run.first(), run.len()) else { continue };
+        let word = role_word(*role);
+        let class = match word {
+            "active" => "ok",
+            "standby" => "standby",
+            "down" => "faulted",
+            "off" => "offline",
+            _ => "unknown",
+        };
+        put(
+            out,
+            format_args!(
+                "<rect class=\"{class}\" x=\"{x}\" y=\"{top}\" width=\"{width}\" height=\"{BAND}\"/>"
+            ),
+        );
+        if width >= 12 * word.len() && class != "unknown" {
+            let (x, y) = (x + width / 2, top + 18);
+            put(out, format_args!("<text class=\"on mid\" x=\"{x}\" y=\"{y}\">{word}</text>"));
+        }
+        out.push('\n');
+        x += width;
+    }
+    let mut x = LEFT;
+    for run in roles.chunk_by(|(_, one), (_, next)| one == next) {
+        let width = run.len();
+        if run.first().is_some_and(|(_, held)| *held) {
+            let y = top + BAND + 3;
+            put(
+                out,
+                format_args!(
+                    "<rect class=\"holds\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"6\"/>"
+                ),
+            );
+            if width >= 160 {
+                let (x, y) = (x + 4, y + 20);
+                put(
+                    out,
+                    format_args!(
+                        "<text class=\"soft\" x=\"{x}\" y=\"{y}\">holds the address</text>"
+                    ),
+                );
+            }
+            out.push('\n');
+        }
+        x += width;
     }
 }
 

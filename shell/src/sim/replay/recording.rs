@@ -127,7 +127,7 @@ impl Recording {
             end: self.end,
             calendar: self.calendar.clone(),
             tracks: self.services.iter().map(|service| service.track.clone()).collect(),
-            lines: Vec::new(),
+            ..Timeline::default()
         }
     }
 }

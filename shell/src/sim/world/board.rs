@@ -156,7 +156,7 @@ impl BoardPart {
 
 impl Play<'_> {
     /// When something is due about the board.
-    pub(super) fn board_next(&self, board: &BoardPart) -> u64 {
+    pub(super) fn board_next_event(&self, board: &BoardPart) -> u64 {
         if board.power_at != NEVER {
             return board.power_at;
         }

@@ -19,6 +19,11 @@ impl Clock {
         Self { from: (0, 0), ppm: 0 }
     }
 
+    /// One that shows `showed` at the beginning, and is too fast by `ppm` of a million.
+    pub(super) const fn showing(showed: u64, ppm: i64) -> Self {
+        Self { from: (0, showed), ppm }
+    }
+
     /// What it shows at the true time `now`.
     pub(super) fn at(&self, now: u64) -> Instant {
         let (from, showed) = self.from;

@@ -37,5 +37,10 @@ examples! {
     "daemon-crash" "the daemon is killed in a restart, and remembers",
     "host-hang" "a host that hangs is reset by its board, until the budget is spent",
     "gateway" "a year of a remote gateway, drawn from rates",
+    "takeover" "three nodes: the active loses its power, and a standby follows",
+    "watchdog" "the experiments of the pgpool-II document, one after the other",
+    "one-way" "a link that is cut one way only: nothing moves",
+    "bad-link" "a day of lost, doubled and late frames: never two active",
+    "pair" "a month of two hosts and a service, drawn from rates",
     "flapping" "a service between ok and slow: weights, not runs, decide",
 }

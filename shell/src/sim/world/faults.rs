@@ -10,7 +10,8 @@ use super::Play;
 use super::random::Random;
 use super::service::{Ill, NEVER};
 use crate::config::world::{
-    BoardDoes, ClockTurn, DaemonDoes, DiskDoes, Does, HostDoes, Verb, What, When, World,
+    BoardDoes, ClockTurn, DaemonDoes, DiskDoes, Does, HostDoes, LinkDoes, NodeDoes, Verb, What,
+    When, World,
 };
 
 /// A daemon that was killed is back after so long.
@@ -34,7 +35,7 @@ impl Faults {
         Self { queue }
     }
 
-    pub(super) fn next(&self) -> u64 {
+    pub(super) fn next_event(&self) -> u64 {
         self.queue.peek().map_or(NEVER, |Reverse((at, ..))| *at)
     }
 }
@@ -95,15 +96,22 @@ impl Play<'_> {
             }
             What::NetworkCut => {
                 self.cut += 1;
+                self.node_does(0, NodeDoes::Cut, true, lasts);
                 self.trusted_changed();
                 return true;
             }
             What::TrustedSilent => {
                 self.silent += 1;
+                self.node_does(0, NodeDoes::Unreachable, true, lasts);
                 self.trusted_changed();
                 return true;
             }
             What::Board(does) => return self.board_does(does, true),
+            What::Node(place, does) => return self.node_does(place, does, true, lasts),
+            What::Link(from, to, does) => {
+                self.link_does(from, to, does, true);
+                return true;
+            }
             What::Disk(does) => return self.disk_does(does, true),
             What::Clock(clock) => match clock.turn {
                 ClockTurn::Step => {} // nothing that is decided follows the wall clock
@@ -129,10 +137,12 @@ impl Play<'_> {
             }
             What::NetworkCut => {
                 self.cut = self.cut.saturating_sub(1);
+                self.node_does(0, NodeDoes::Cut, false, None);
                 self.trusted_changed();
             }
             What::TrustedSilent => {
                 self.silent = self.silent.saturating_sub(1);
+                self.node_does(0, NodeDoes::Unreachable, false, None);
                 self.trusted_changed();
             }
             What::Board(does) => {
@@ -145,7 +155,30 @@ impl Play<'_> {
                 self.clock.drift(now, 0);
                 self.rearm();
             }
+            What::Node(place, does) => {
+                self.node_does(place, does, false, None);
+            }
+            What::Link(from, to, does) => self.link_does(from, to, does, false),
             What::Host(_) | What::Daemon(_) => {} // these end by themselves
+        }
+    }
+
+    /// Something happens to a node, or ends; true if its end is to be told.
+    fn node_does(
+        &mut self,
+        place: usize,
+        does: NodeDoes,
+        begins: bool,
+        lasts: Option<u64>,
+    ) -> bool {
+        let now = self.now;
+        let Some(cluster) = &mut self.cluster else { return false };
+        cluster.does(place, does, begins, lasts, now, &mut self.random)
+    }
+
+    fn link_does(&mut self, from: usize, to: usize, does: LinkDoes, begins: bool) {
+        if let Some(cluster) = &mut self.cluster {
+            cluster.cut(from, to, does == LinkDoes::CutOneWay, begins);
         }
     }
 

@@ -56,7 +56,7 @@ impl Host {
     }
 
     /// When something is due about it.
-    pub(super) const fn next(&self) -> u64 {
+    pub(super) const fn next_event(&self) -> u64 {
         match self.state {
             State::Hung(until) | State::Booting(until) => until,
             State::Off => NEVER,
@@ -82,11 +82,14 @@ impl Host {
         self.state == State::Up
     }
 
-    /// What the monitor's clock showed at a true time, as far as pictures are concerned.
+    /// What the monitor's clock showed at a true time, as far as pictures are concerned. What happens
+    /// while the host is down is shown when it comes up, at the latest.
     pub(super) fn shown(&self, at: u64) -> Instant {
-        let from = self.shown.iter().rev().find(|(from, _)| *from <= at);
-        let (from, showed) = from.copied().unwrap_or((0, 0));
-        Instant::from_millis(showed + (at - from))
+        let next = self.shown.partition_point(|(from, _)| *from <= at);
+        let before = next.checked_sub(1).and_then(|last| self.shown.get(last));
+        let (from, showed) = before.copied().unwrap_or((0, 0));
+        let back = self.shown.get(next).map_or(u64::MAX, |(_, showed)| *showed);
+        Instant::from_millis((showed + (at - from)).min(back))
     }
 }
 
@@ -97,14 +100,17 @@ impl Play<'_> {
             State::Hung(_) => {
                 self.host.state = State::Up;
                 self.freeze(false);
+                self.node_pauses(false);
                 self.daemon_wakes();
             }
             State::Booting(_) => self.booted(),
             State::Up | State::Off => {
                 self.host.daemon_down = 0;
                 if std::mem::take(&mut self.host.lost) {
+                    self.node_comes_up();
                     self.daemon_returns(false);
                 } else {
+                    self.node_pauses(false);
                     self.daemon_wakes();
                 }
             }
@@ -116,7 +122,18 @@ impl Play<'_> {
         if !self.host.is_up() {
             return;
         }
+        let stood = self.host.daemon_down > 0;
         self.host.daemon_down = self.host.daemon_down.max(self.now.saturating_add(lasts.max(1)));
+        match (killed, self.host.lost) {
+            (true, false) => {
+                if stood {
+                    self.node_pauses(false);
+                }
+                self.node_is_gone(false);
+            }
+            (false, false) if !stood => self.node_pauses(true),
+            _ => {}
+        }
         self.host.lost |= killed;
         if killed {
             for service in &mut self.services {
@@ -132,6 +149,10 @@ impl Play<'_> {
             return;
         }
         let until = lasts.map_or(NEVER, |lasts| self.now.saturating_add(lasts.max(1)));
+        // a daemon that already stood still stands still with the host
+        if self.host.daemon_down == 0 {
+            self.node_pauses(true);
+        }
         self.host.state = State::Hung(until);
         self.freeze(true);
     }
@@ -150,6 +171,12 @@ impl Play<'_> {
         if let Some(disk) = &mut self.disk {
             disk.power_lost(now);
         }
+        let stands = matches!(self.host.state, State::Hung(_))
+            || self.host.state == State::Up && self.host.daemon_down > 0 && !self.host.lost;
+        if stands {
+            self.node_pauses(false);
+        }
+        self.node_is_gone(true);
         self.host.state = State::Off;
         self.host.daemon_down = 0;
         self.host.lost = true;
@@ -178,7 +205,35 @@ impl Play<'_> {
         self.host.booted = self.now;
         self.host.boots.push(self.now);
         self.host.lost = false;
+        self.node_comes_up();
         self.daemon_returns(true);
+    }
+
+    /// The daemon of this host is its node's too: it stands still, or goes on.
+    fn node_pauses(&mut self, begins: bool) {
+        let now = self.now;
+        if let Some(cluster) = &mut self.cluster {
+            cluster.pause(0, begins, now, &mut self.random);
+        }
+    }
+
+    /// It is killed, or with the whole machine gone.
+    fn node_is_gone(&mut self, with_machine: bool) {
+        let now = self.now;
+        if let Some(cluster) = &mut self.cluster {
+            if with_machine {
+                cluster.power_off(0, now, NEVER);
+            } else {
+                cluster.kill(0, now);
+            }
+        }
+    }
+
+    fn node_comes_up(&mut self) {
+        let now = self.now;
+        if let Some(cluster) = &mut self.cluster {
+            cluster.come_up(0, now);
+        }
     }
 
     /// R20: a reset by the daemon's own, through the board if there is one.

@@ -26,6 +26,12 @@ pub struct Run {
     pub giveovers: u64,
     /// Pulses of the reset line.
     pub resets: u64,
+    /// Another node became the holder of the address.
+    pub takeovers: u64,
+    /// Nobody held it, in milliseconds.
+    pub unheld: u64,
+    /// The longest such time.
+    pub longest_unheld: u64,
     /// Events that machines were fed.
     pub events: u64,
     /// An expectation, a claim or an invariant did not hold.
@@ -47,13 +53,16 @@ impl Run {
             needless: sum(|it| it.needless.len() as u64),
             giveovers: sum(|it| it.giveovers.len() as u64),
             resets: outcome.resets.len() as u64,
+            takeovers: outcome.group.as_ref().map_or(0, |group| group.takeovers.len() as u64),
+            unheld: outcome.group.as_ref().map_or(0, |group| group.unheld),
+            longest_unheld: outcome.group.as_ref().map_or(0, |group| group.longest_unheld),
             events: outcome.events,
             wrong: !outcome.is_right(),
         }
     }
 
     /// What is told of each run: the word, and whether it is a time.
-    pub const FIGURES: [RunFigure; 7] = [
+    const FIGURES: [RunFigure; 7] = [
         ("outage", true, |run| run.outage),
         ("longest outage", true, |run| run.longest_outage),
         ("detection", true, |run| run.detection),
@@ -61,6 +70,13 @@ impl Run {
         ("needless", false, |run| run.needless),
         ("giveovers", false, |run| run.giveovers),
         ("resets", false, |run| run.resets),
+    ];
+
+    /// The same of the nodes.
+    const OF_NODES: [RunFigure; 3] = [
+        ("unheld", true, |run| run.unheld),
+        ("longest unheld", true, |run| run.longest_unheld),
+        ("takeovers", false, |run| run.takeovers),
     ];
 }
 
@@ -73,6 +89,10 @@ pub struct Many {
     pub length: u64,
     /// Each of them, in order of their seeds.
     pub runs: Vec<Run>,
+    /// There are services, or a board.
+    pub of_host: bool,
+    /// There are nodes.
+    pub of_nodes: bool,
 }
 
 impl Many {
@@ -80,9 +100,24 @@ impl Many {
     #[must_use]
     pub fn worst(&self) -> Option<&Run> {
         let key = |run: &&Run| {
-            (run.wrong, run.outage, run.resets, run.giveovers, run.restarts, u64::MAX - run.seed)
+            (
+                run.wrong,
+                run.outage,
+                run.unheld,
+                run.resets,
+                run.giveovers,
+                run.restarts,
+                u64::MAX - run.seed,
+            )
         };
         self.runs.iter().max_by_key(key)
+    }
+
+    /// The figures that say something of such a world.
+    pub fn figures(&self) -> impl Iterator<Item = RunFigure> + use<> {
+        let (of_host, of_nodes) = (self.of_host, self.of_nodes);
+        let host = Run::FIGURES.into_iter().filter(move |_| of_host);
+        host.chain(Run::OF_NODES.into_iter().filter(move |_| of_nodes))
     }
 
     /// How many came out otherwise than they should.
@@ -108,5 +143,11 @@ pub fn many(world: &World, seed: u64, runs: u64, mut tell: impl FnMut(u64)) -> M
         all.push(Run::of(&outcome));
         tell(number + 1);
     }
-    Many { name: world.name.clone(), length: world.length, runs: all }
+    Many {
+        name: world.name.clone(),
+        length: world.length,
+        runs: all,
+        of_host: !world.services.is_empty() || world.board.is_some(),
+        of_nodes: world.group.is_some(),
+    }
 }

@@ -1,5 +1,6 @@
 //! A host in virtual time: the monitors of the daemon and the machine of the board, and around them
-//! services, a network, a disk and clocks that go wrong as a scenario says.
+//! services, a disk and clocks that go wrong as a scenario says; and nodes, of which it may be one,
+//! with a network between them.
 //!
 //! Each part says when it next wants to be heard; time jumps to the earliest of them. What is fed to
 //! a monitor is what the daemon feeds it, in the same order: events, what they lead to into the
@@ -14,6 +15,8 @@ mod examples;
 mod faults;
 mod host;
 mod many;
+mod network;
+mod nodes;
 mod oracle;
 mod outcome;
 mod random;
@@ -22,7 +25,7 @@ mod service;
 
 pub use self::examples::{EXAMPLES, Example};
 pub use self::many::{Many, Run, RunFigure, many};
-pub use self::outcome::{Difference, Figures, Outcome, Told};
+pub use self::outcome::{Difference, Figures, GroupFigures, Outcome, Told};
 pub use self::random::Random;
 pub use self::render::{exit_status, json_lines, many_json, many_text, text};
 
@@ -38,9 +41,10 @@ use self::clock::Clock;
 use self::disk::Disk;
 use self::faults::Faults;
 use self::host::Host;
+use self::nodes::Cluster;
 use self::oracle::Oracle;
 use self::service::Service;
-use super::timeline::{Before, Line, Timeline};
+use super::timeline::{Before, Lane, Line, Timeline};
 use crate::config::world::{self, World};
 
 /// How a world is to be played.
@@ -72,6 +76,7 @@ enum Next {
     Fault,
     Host,
     Board,
+    Nodes,
     Budget,
     Trusted,
     Service(usize),
@@ -86,6 +91,8 @@ struct Play<'w> {
     services: Vec<Service>,
     host: Host,
     board: Option<BoardPart>,
+    /// Nodes, of which this host is the first.
+    cluster: Option<Cluster>,
     /// Only where something can be lost.
     disk: Option<Disk>,
     faults: Faults,
@@ -119,6 +126,7 @@ impl<'w> Play<'w> {
             services: world.services.iter().map(Service::new).collect(),
             host: Host::new(),
             board: None,
+            cluster: world.group.as_ref().map(|group| Cluster::new(group, options.record)),
             disk: faults::can_lose(world).then(Disk::default),
             faults,
             budget: Budget::new(world.actions.per, slots.into_boxed_slice()),
@@ -177,7 +185,7 @@ impl<'w> Play<'w> {
 
     fn run(&mut self) {
         while self.outcome.broken.is_none() {
-            let (at, next) = self.next();
+            let (at, next) = self.next_event();
             if at > self.world.length {
                 break;
             }
@@ -194,6 +202,7 @@ impl<'w> Play<'w> {
                 Next::Fault => self.fault_due(),
                 Next::Host => self.host_due(),
                 Next::Board => self.board_due(),
+                Next::Nodes => self.nodes_due(),
                 Next::Budget => self.budget_due(),
                 Next::Trusted => self.trusted_asked(),
                 Next::Service(place) => self.service_due(place),
@@ -204,20 +213,23 @@ impl<'w> Play<'w> {
 
     /// The earliest that any part waits for. At one instant what the world does comes before what
     /// the daemon does about it, and what is expected after both.
-    fn next(&self) -> (u64, Next) {
-        let mut first = (self.faults.next(), Next::Fault);
+    fn next_event(&self) -> (u64, Next) {
+        let mut first = (self.faults.next_event(), Next::Fault);
         let mut take = |at: u64, next: Next| {
             if at < first.0 {
                 first = (at, next);
             }
         };
-        take(self.host.next(), Next::Host);
+        take(self.host.next_event(), Next::Host);
         if let Some(board) = &self.board {
-            take(self.board_next(board), Next::Board);
+            take(self.board_next_event(board), Next::Board);
+        }
+        if let Some(cluster) = &self.cluster {
+            take(cluster.next_event(), Next::Nodes);
         }
         let daemon = self.host.daemon_from(self.now);
         for (place, service) in self.services.iter().enumerate() {
-            take(service.next(daemon), Next::Service(place));
+            take(service.next_event(daemon), Next::Service(place));
         }
         if self.budget_spent {
             if let (Some(at), Some(daemon)) = (self.budget.frees_at(), daemon) {
@@ -312,6 +324,16 @@ impl<'w> Play<'w> {
         }
     }
 
+    /// Something is due about the nodes. D: of rules that never make two holders none may.
+    fn nodes_due(&mut self) {
+        let Some(cluster) = &mut self.cluster else { return };
+        cluster.happen(self.now, &mut self.random);
+        let two = cluster.figures.two.is_some() && cluster.never_two();
+        if two && self.oracle.is_some() {
+            self.breaks(None, "D1: two nodes hold the address".to_owned());
+        }
+    }
+
     /// An invariant does not hold: the world ends here.
     fn breaks(&mut self, place: Option<usize>, why: String) {
         let who = place.and_then(|place| self.world.services.get(place));
@@ -343,7 +365,16 @@ impl<'w> Play<'w> {
             told.board = Some(board.machine.state());
             told.resets = Some(board.pulses());
         }
-        told.judge(expect);
+        let mut names = Vec::new();
+        if let (Some(group), Some(cluster)) = (&self.world.group, &self.cluster) {
+            names.extend(group.nodes.iter().map(|node| node.name.clone()));
+            told.role = expect.role.and_then(|(node, _)| {
+                Some((names.get(node)?.clone(), outcome::role_word(cluster.role_of(node))))
+            });
+            let holders = || outcome::named(cluster.holders(self.now), &names);
+            told.holders = expect.holders.map(|_| holders());
+        }
+        told.judge(expect, &names);
         told
     }
 
@@ -366,6 +397,11 @@ impl<'w> Play<'w> {
             self.outcome.resets = board.resets().collect();
         }
         self.outcome.boots = self.host.boots.clone();
+        if let Some(cluster) = &mut self.cluster {
+            cluster.settle(end);
+            self.outcome.events += cluster.events;
+            self.outcome.group = Some(cluster.figures.clone());
+        }
         if self.record {
             let lines = self.board.as_ref().map_or_else(Vec::new, BoardPart::lines);
             self.outcome.timeline = Some(Timeline {
@@ -374,11 +410,23 @@ impl<'w> Play<'w> {
                 end: at.max(Instant::from_millis(1)),
                 tracks,
                 lines: lines.into_iter().map(|(name, edges)| self.line(name, edges)).collect(),
+                lanes: self.lanes(),
                 ..Timeline::default()
             });
         }
         self.outcome.judge(self.world);
         self.outcome
+    }
+
+    fn lanes(&self) -> Vec<Lane> {
+        let lanes = self.cluster.iter().flat_map(Cluster::lanes);
+        lanes
+            .map(|(name, roles, held)| Lane {
+                name: name.clone(),
+                roles: roles.iter().map(|(at, role)| (self.host.shown(*at), *role)).collect(),
+                held: held.iter().map(|(at, held)| (self.host.shown(*at), *held)).collect(),
+            })
+            .collect()
     }
 
     /// Edges are at true times; the picture is in the monitor's.

@@ -27,6 +27,8 @@ struct Seen {
     charged: Vec<Instant>,
     last_start: Option<Instant>,
     gone: bool,
+    /// When giveover was asked for, the first time for the failure under way, and why.
+    asked: Option<(Instant, Reason)>,
     /// How it stood after the last event.
     last: Option<(Standing, [u16; 3])>,
 }
@@ -68,6 +70,8 @@ impl Oracle {
             seen.charged.clear();
             seen.gone = false;
             seen.last = None;
+            seen.asked = None;
+            seen.last_start = None; // the clock may have gone back to before it
             return Ok(());
         }
         let found = tally(monitor, monitor.latest());
@@ -85,6 +89,11 @@ impl Oracle {
             *seen = Seen::default();
         }
     }
+}
+
+/// R9: not now, and the window is over since it was asked first: that is a denial.
+fn too_late(step: &Step<'_>, first: Instant) -> bool {
+    step.at.since(first) >= step.window()
 }
 
 fn tally(monitor: &BoxedMonitor, at: Instant) -> [u16; 3] {
@@ -182,7 +191,7 @@ impl Seen {
         self.laws(step)?;
         Self::accounting(step)?;
         Self::counted(step)?;
-        Self::answers(step)?;
+        self.answers(step)?;
         Self::forbidden(step)?;
         Self::told(step)?;
         self.budget(step)?;
@@ -304,7 +313,7 @@ impl Seen {
     }
 
     /// R7, R8, R9: what answers lead to.
-    fn answers(step: &Step<'_>) -> Judged {
+    fn answers(&self, step: &Step<'_>) -> Judged {
         let limits = step.policy().limits();
         match step.event {
             Event::RestartDone { ticket, outcome }
@@ -354,14 +363,28 @@ impl Seen {
                 if step.before.waiting_for() == Waiting::Giveover
                     && step.before.giveover_under_way() == Some(ticket) =>
             {
-                Self::answered(step, outcome)
+                self.answered(step, outcome)
             }
             _ => Ok(()),
         }
     }
 
-    fn answered(step: &Step<'_>, outcome: GiveoverOutcome) -> Judged {
+    fn answered(&self, step: &Step<'_>, outcome: GiveoverOutcome) -> Judged {
         let elsewhere = step.policy().scope().destination == Destination::Elsewhere;
+        // a person's wish that is denied changes nothing
+        let ours = self.asked.filter(|(_, reason)| *reason != Reason::Operator);
+        let ends = match (ours, outcome) {
+            (Some(_), GiveoverOutcome::Denied) => true,
+            (Some((first, _)), GiveoverOutcome::NotNow) => too_late(step, first),
+            _ => false,
+        };
+        if ends && elsewhere {
+            let tally = step.after.tally(step.at);
+            that(tally.failure_sum == 0 && tally.restarts <= 1, || {
+                let (sum, restarts) = (tally.failure_sum, tally.restarts);
+                format!("R9: denied, and a sum of {sum} and {restarts} restarts are left")
+            })?;
+        }
         match outcome {
             GiveoverOutcome::Denied if elsewhere => {
                 let tally = step.after.tally(step.at);
@@ -397,6 +420,11 @@ impl Seen {
         that(acts.count() <= 1, || "two things are done at once".to_owned())?;
         that(step.restart().is_none() || !held, || "R15: restarted while held".to_owned())?;
         that(step.giveover().is_none() || !held, || "R15: given over while held".to_owned())?;
+        // what a person wants may wait in spite of other holders; what we want may not
+        let ours = step.restart() == Some(Origin::Monitor) && step.event == Event::Timeout;
+        that(!(ours && blocked(step.before) && blocked(step.after)), || {
+            "R15: what waited is restarted while held".to_owned()
+        })?;
         let acts = step.restart() == Some(Origin::Monitor) && log_only;
         that(!acts, || "R11: restarted under log_only".to_owned())?;
         let gives = step.giveover().is_some_and(|reason| reason != Reason::Operator);
@@ -469,7 +497,19 @@ impl Seen {
         let given_up = matches!(step.before.waiting_for(), Waiting::AskAgain(_))
             && step.event == Event::Timeout
             && step.giveover().is_none();
-        let afresh = denied || given_up;
+        let late = matches!(
+            step.event,
+            Event::GiveoverDone { outcome: GiveoverOutcome::NotNow, ticket }
+                if step.before.giveover_under_way() == Some(ticket)
+        ) && self.asked.is_none_or(|(first, _)| too_late(step, first));
+        if let Some(reason) = step.giveover() {
+            let again = matches!(step.before.waiting_for(), Waiting::AskAgain(_))
+                && self.asked.is_some_and(|(_, before)| before == reason);
+            if !again {
+                self.asked = Some((step.at, reason));
+            }
+        }
+        let afresh = denied || given_up || late;
         let anew = matches!(step.event, Event::Begin { .. })
             && step.before.waiting_for() == Waiting::GivenOver;
         if afresh || anew || matches!(step.event, Event::Clear | Event::SetPolicy(_)) {
@@ -575,6 +615,10 @@ impl Seen {
             )
         });
         that(!(self.gone && acts), || "B3: something is done after a giveover".to_owned())?;
+        let over = step.after.waiting_for() == Waiting::GivenOver;
+        that(!over || step.after.poll_timeout().is_none(), || {
+            "B3: given over, and something is due here".to_owned()
+        })?;
         let granted = matches!(
             step.event,
             Event::GiveoverDone { ticket, outcome: GiveoverOutcome::Granted }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use giveover_core::board::State;
 use giveover_core::monitor::Status;
+use giveover_core::node::Nodes;
+use giveover_core::peer::Role;
 
 use crate::config::world::{Claim, Expect, Measure, Of, World};
 use crate::sim::timeline::Timeline;
@@ -27,6 +29,8 @@ pub struct Outcome {
     pub resets: Vec<u64>,
     /// When the host came up again.
     pub boots: Vec<u64>,
+    /// What the nodes came to, if there are any.
+    pub group: Option<GroupFigures>,
     /// What was expected at some time, and what was.
     pub told: Vec<Told>,
     /// Claims that do not hold: each a place, the claim, and what was.
@@ -37,6 +41,28 @@ pub struct Outcome {
     pub broken: Option<(u64, String)>,
     /// As it is drawn, if that was asked for.
     pub timeline: Option<Timeline>,
+}
+
+/// The figures of the nodes together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupFigures {
+    /// When another node became the holder of the address than the one before.
+    pub takeovers: Vec<u64>,
+    /// How long nobody held it, once somebody had, in milliseconds.
+    pub unheld: u64,
+    /// The longest at a stretch.
+    pub longest_unheld: u64,
+    /// How often it was let go in good order or at once.
+    pub released: u64,
+    /// When two held it at once, if ever.
+    pub two: Option<u64>,
+}
+
+impl GroupFigures {
+    pub(super) fn unheld(&mut self, ms: u64) {
+        self.unheld += ms;
+        self.longest_unheld = self.longest_unheld.max(ms);
+    }
 }
 
 /// The figures of one service.
@@ -79,7 +105,7 @@ impl Figures {
         self.seen & 1 << (status as u8) != 0
     }
 
-    /// The figure of a service; `None` for one of the host's.
+    /// The figure of a service; `None` for one of the host's or the nodes'.
     #[must_use]
     pub fn of(&self, measure: Measure) -> Option<u64> {
         Some(match measure {
@@ -91,7 +117,11 @@ impl Figures {
             Measure::Outage => self.outage,
             Measure::LongestOutage => self.longest_outage,
             Measure::Detection => self.detection,
-            Measure::Resets | Measure::Boots => return None,
+            Measure::Resets
+            | Measure::Boots
+            | Measure::Takeovers
+            | Measure::Unheld
+            | Measure::LongestUnheld => return None,
         })
     }
 
@@ -127,6 +157,10 @@ pub struct Told {
     pub board: Option<State>,
     /// Pulses of the reset line.
     pub resets: Option<u32>,
+    /// A node, by name, and its role.
+    pub role: Option<(Arc<str>, &'static str)>,
+    /// Who holds the address, by name.
+    pub holders: Option<Vec<Arc<str>>>,
     /// Where it came out otherwise.
     pub differences: Vec<Difference>,
 }
@@ -155,11 +189,13 @@ impl Told {
             actions: None,
             board: None,
             resets: None,
+            role: None,
+            holders: None,
             differences: Vec::new(),
         }
     }
 
-    pub(super) fn judge(&mut self, expect: &Expect) {
+    pub(super) fn judge(&mut self, expect: &Expect, names: &[Arc<str>]) {
         let mut compare = |key, expected: Option<String>, came: Option<String>| {
             let Some(expected) = expected else { return };
             let came = came.unwrap_or_else(|| "nothing".to_owned());
@@ -178,7 +214,27 @@ impl Told {
         compare("board", expect.board.map(state), self.board.map(state));
         let count = |count: u32| count.to_string();
         compare("resets", expect.resets.map(count), self.resets.map(count));
+        let role = expect.role.map(|(_, role)| role_word(role).to_owned());
+        compare("role", role, self.role.as_ref().map(|(_, role)| (*role).to_owned()));
+        let holders = expect.holders.map(|nodes| format!("{:?}", named(nodes, names)));
+        compare("holders", holders, self.holders.as_ref().map(|names| format!("{names:?}")));
     }
+}
+
+/// A role in the words of `expect`.
+pub(super) const fn role_word(role: Option<Role>) -> &'static str {
+    match role {
+        None => "off",
+        Some(Role::Init) => "init",
+        Some(Role::Standby) => "standby",
+        Some(Role::Active) => "active",
+        Some(Role::Down) => "down",
+    }
+}
+
+/// Nodes by their names.
+pub(super) fn named(nodes: Nodes, names: &[Arc<str>]) -> Vec<Arc<str>> {
+    nodes.iter().filter_map(|node| names.get(usize::from(node.0)).cloned()).collect()
 }
 
 impl Outcome {
@@ -192,6 +248,7 @@ impl Outcome {
             services: Vec::new(),
             resets: Vec::new(),
             boots: Vec::new(),
+            group: None,
             told: Vec::new(),
             broken_claims: Vec::new(),
             claims: 0,
@@ -212,15 +269,16 @@ impl Outcome {
         for assert in &world.asserts {
             self.claims += 1;
             let places: Vec<usize> = match assert.of {
-                Of::Host => vec![usize::MAX],
+                Of::Host | Of::Group => vec![usize::MAX],
                 Of::Service(place) => vec![place],
                 Of::Every => (0..self.services.len()).collect(),
             };
             for place in places {
                 let Some(came) = self.contradicts(place, assert.claim) else { continue };
-                let who = match self.names.get(place) {
-                    Some(name) => name.to_string(),
-                    None => "host".to_owned(),
+                let who = match (self.names.get(place), assert.of) {
+                    (Some(name), _) => name.to_string(),
+                    (None, Of::Group) => "group".to_owned(),
+                    (None, _) => "host".to_owned(),
                 };
                 let text = format!("{who}: {}: it is {came}", assert.text);
                 self.broken_claims.push((assert.line, assert.column, text));
@@ -237,6 +295,10 @@ impl Outcome {
                 let had = STATUSES.into_iter().find(|status| status.word() == word)?;
                 figures.had(had).then(|| format!("{word} at some time"))
             }
+            Claim::NeverTwoActive => {
+                let at = self.group.as_ref()?.two?;
+                Some(format!("two hold the address at {}", crate::message::span::short(at)))
+            }
             Claim::Ends(word) => {
                 let last = figures?.last.word();
                 (last != word).then(|| last.to_owned())
@@ -244,9 +306,15 @@ impl Outcome {
             Claim::Bound { measure, relation, value, per_ms } => {
                 let figure = match (per_ms, measure) {
                     (Some(window), Measure::Resets) => most_within(&self.resets, window),
+                    (Some(window), Measure::Takeovers) => {
+                        most_within(&self.group.as_ref()?.takeovers, window)
+                    }
                     (Some(window), measure) => most_within(figures?.times(measure), window),
                     (None, Measure::Resets) => self.resets.len() as u64,
                     (None, Measure::Boots) => self.boots.len() as u64,
+                    (None, Measure::Takeovers) => self.group.as_ref()?.takeovers.len() as u64,
+                    (None, Measure::Unheld) => self.group.as_ref()?.unheld,
+                    (None, Measure::LongestUnheld) => self.group.as_ref()?.longest_unheld,
                     (None, measure) => figures?.of(measure)?,
                 };
                 if relation.holds(figure, value) {

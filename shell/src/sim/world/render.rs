@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::many::{Many, Run};
-use super::outcome::{Difference, Figures, Outcome};
+use super::outcome::{Difference, Figures, Outcome, role_word};
 use crate::config::many as counted;
 use crate::message::span;
 use crate::report::table::wide;
@@ -23,7 +23,15 @@ pub fn exit_status(outcome: &Outcome) -> u8 {
 #[must_use]
 pub fn text(outcome: &Outcome, file: &str) -> String {
     let mut text = String::new();
-    let services = counted(outcome.services.len(), "service");
+    let mut parts = Vec::new();
+    if !outcome.services.is_empty() {
+        parts.push(counted(outcome.services.len(), "service"));
+    }
+    let nodes = outcome.timeline.as_ref().map_or(0, |timeline| timeline.lanes.len());
+    if nodes > 0 {
+        parts.push(counted(nodes, "node"));
+    }
+    let services = if parts.is_empty() { "a board".to_owned() } else { parts.join(" and ") };
     let length = span::compact(outcome.length);
     let events = outcome.events;
     let seed = outcome.seed;
@@ -37,7 +45,9 @@ pub fn text(outcome: &Outcome, file: &str) -> String {
 
 fn happenings(outcome: &Outcome, text: &mut String) {
     let Some(timeline) = &outcome.timeline else { return };
-    let width = timeline.tracks.iter().map(|track| wide(&track.name)).max().unwrap_or(0);
+    let names = timeline.tracks.iter().map(|track| &track.name);
+    let names = names.chain(timeline.lanes.iter().map(|lane| &lane.name));
+    let width = names.map(|name| wide(name)).max().unwrap_or(0);
     let mut all: Vec<_> = timeline
         .tracks
         .iter()
@@ -52,6 +62,13 @@ fn happenings(outcome: &Outcome, text: &mut String) {
         told.map(|(at, held)| (*at, &line.name, if *held { "held" } else { "released" }.to_owned()))
     });
     all.extend(edges);
+    for lane in &timeline.lanes {
+        let roles = lane.roles.iter().skip(1);
+        all.extend(roles.map(|(at, role)| (*at, &lane.name, role_word(*role).to_owned())));
+        let held = lane.held.iter().skip(1);
+        let word = |held| if held { "holds the address" } else { "holds it no more" };
+        all.extend(held.map(|(at, held)| (*at, &lane.name, word(*held).to_owned())));
+    }
     all.sort_by_key(|(at, ..)| *at);
     let more = all.len().saturating_sub(MOST);
     text.push('\n');
@@ -96,6 +113,17 @@ fn figures(outcome: &Outcome, text: &mut String) {
     if !outcome.services.is_empty() {
         table(&rows, text);
     }
+    if let Some(group) = &outcome.group {
+        let takeovers = counted(group.takeovers.len(), "takeover");
+        let (unheld, longest) = (span::short(group.unheld), span::short(group.longest_unheld));
+        let _ = writeln!(
+            text,
+            "nodes: {takeovers}; the address was without a holder for {unheld}, {longest} at a stretch"
+        );
+        if let Some(at) = group.two {
+            let _ = writeln!(text, "nodes: two held the address at {}", span::short(at));
+        }
+    }
     if !outcome.resets.is_empty() || !outcome.boots.is_empty() {
         let (resets, boots) = (outcome.resets.len(), outcome.boots.len());
         let _ = writeln!(text, "host: {}, {}", counted(resets, "reset"), counted(boots, "boot"));
@@ -124,7 +152,13 @@ fn wrong(outcome: &Outcome, file: &str, text: &mut String) {
         expected += 1;
         differing += usize::from(!told.differences.is_empty());
         for Difference { key, expected, came } in &told.differences {
-            let who = told.service.as_ref().map_or(String::new(), |name| format!("{name}: "));
+            let who = match (*key, &told.role, &told.service) {
+                ("role", Some((node, _)), _) => format!("{node}: "),
+                ("role" | "holders", ..) => String::new(),
+                (_, _, service) => {
+                    service.as_ref().map_or(String::new(), |name| format!("{name}: "))
+                }
+            };
             let place = format!("{file}:{}: ", told.line);
             let _ = writeln!(text, "{place}{who}- {key} = {expected}");
             let _ = writeln!(text, "{:indent$}{who}+ {key} = {came}", "", indent = place.len());
@@ -176,10 +210,32 @@ pub fn json_lines(outcome: &Outcome) -> String {
             "actions": told.actions,
             "board": told.board.map(giveover_core::board::State::word),
             "resets": told.resets,
+            "node": told.role.as_ref().map(|(node, _)| &**node),
+            "role": told.role.as_ref().map(|(_, role)| role),
+            "holders": told.holders.as_ref()
+                .map(|names| names.iter().map(|name| &**name).collect::<Vec<_>>()),
             "differences": told.differences.iter().map(|it| {
                 json!({ "key": it.key, "expected": it.expected, "came": it.came })
             }).collect::<Vec<_>>(),
         }));
+    }
+    for lane in outcome.timeline.iter().flat_map(|timeline| &timeline.lanes) {
+        for (at, role) in &lane.roles {
+            line(json!({
+                "scenario": outcome.name,
+                "at_ms": at.as_millis(),
+                "node": &*lane.name,
+                "role": role_word(*role),
+            }));
+        }
+        for (at, held) in &lane.held {
+            line(json!({
+                "scenario": outcome.name,
+                "at_ms": at.as_millis(),
+                "node": &*lane.name,
+                "holds": held,
+            }));
+        }
     }
     line(json!({
         "scenario": outcome.name,
@@ -190,6 +246,12 @@ pub fn json_lines(outcome: &Outcome) -> String {
             .map(|(name, figures)| service(name, figures)).collect::<Vec<_>>(),
         "resets": outcome.resets,
         "boots": outcome.boots,
+        "nodes": outcome.group.as_ref().map(|group| json!({
+            "takeovers": group.takeovers,
+            "unheld_ms": group.unheld,
+            "longest_unheld_ms": group.longest_unheld,
+            "two_holders_ms": group.two,
+        })),
         "claims": outcome.claims,
         "broken_claims": outcome.broken_claims.iter().map(|(line, column, why)| {
             json!({ "line": line, "column": column, "why": why })
@@ -224,7 +286,7 @@ pub fn many_text(many: &Many, file: &str) -> String {
     let _ = writeln!(text, "{}: {runs} of {length} each\n", many.name);
     let head = ["PER RUN", "MEAN", "50%", "90%", "99%", "99.9%", "MOST"];
     let mut rows: Vec<Vec<String>> = vec![head.iter().map(|it| (*it).to_owned()).collect()];
-    for (name, is_time, figure) in Run::FIGURES {
+    for (name, is_time, figure) in many.figures() {
         let [mean, points @ ..] = points(many, figure);
         let shown = |value: u64| if is_time { span::short(value) } else { value.to_string() };
         let mean = if is_time { span::short(mean) } else { tenths(many, figure) };
@@ -277,7 +339,7 @@ fn tenths(many: &Many, figure: fn(&Run) -> u64) -> String {
 /// The same for machines: one object.
 #[must_use]
 pub fn many_json(many: &Many) -> Value {
-    let figures = Run::FIGURES.map(|(name, is_time, figure)| {
+    let figures = many.figures().map(|(name, is_time, figure)| {
         let [mean, p50, p90, p99, p999, most] = points(many, figure);
         let unit = if is_time { "_ms" } else { "" };
         (

@@ -111,7 +111,7 @@ impl Service {
     }
 
     /// When something is due about it; what the daemon does waits until that runs.
-    pub(super) fn next(&self, daemon: Option<u64>) -> u64 {
+    pub(super) fn next_event(&self, daemon: Option<u64>) -> u64 {
         let leak = if self.alive && !self.frozen { self.leaks_at } else { NEVER };
         let Some(from) = daemon else { return leak };
         let mut due = self.timer;

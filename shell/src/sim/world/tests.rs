@@ -153,3 +153,128 @@ fn a_storm_of_every_kind_of_fault_breaks_no_invariant() {
         assert_eq!(outcome.broken, None, "seed {seed}");
     }
 }
+
+fn played(text: &str) -> Outcome {
+    let options = Options { seed: None, record: true, watch: true };
+    play(&world("world", text), options)
+}
+
+const SOON: &str = "policy = { thorough_probe_interval = \"5s\", probe_timeout = \"1s\", \
+    retry_interval = \"300s\" }\n";
+
+/// Nothing that is decided follows the wall clock.
+#[test]
+fn a_step_of_the_wall_clock_changes_nothing() {
+    let text = |more: &str| {
+        format!(
+            "length = \"30m\"\n[service.web]\n{SOON}[[fault]]\nevery = \"3m\"\nservice = \"web\"\n\
+             does = \"refuse\"\n{more}"
+        )
+    };
+    let quiet = played(&text(""));
+    assert!(quiet.services[0].restarts.len() > 1, "{:?}", quiet.services[0]);
+    for by in ["1h", "-1h", "400d", "-5s"] {
+        let fault = format!("[[fault]]\nat = \"7m\"\nclock = \"step\"\nby = \"{by}\"\n");
+        let stepped = played(&text(&fault));
+        assert_eq!(stepped.services, quiet.services, "{by}");
+        assert_eq!((stepped.events, stepped.broken), (quiet.events, None), "{by}");
+    }
+}
+
+/// What a disk has lost is forgotten, and nothing else: the restart before the power went.
+#[test]
+fn what_the_disk_has_lost_is_forgotten_and_no_more() {
+    let text = |disk: &str| {
+        format!(
+            "length = \"20m\"\n[host]\nboot_takes = \"30s\"\n[service.web]\n{SOON}\
+             [[fault]]\nat = \"2m\"\nservice = \"web\"\ndoes = \"refuse\"\n{disk}\
+             [[fault]]\nat = \"5m\"\nservice = \"web\"\ndoes = \"refuse\"\n\
+             [[fault]]\nat = \"6m\"\nhost = \"power_cut\"\n\
+             [[expect]]\nat = \"359s\"\nrestarts = 2\n\
+             [[expect]]\nat = \"7m30s\"\nrestarts = 2\n"
+        )
+    };
+    let kept = played(&text(""));
+    assert!(kept.is_right(), "{:?}", kept.told);
+    let lost = played(&text("[[fault]]\nat = \"4m\"\ndisk = \"lost\"\nfor = \"10m\"\n"));
+    assert_eq!(lost.broken, None);
+    assert_eq!(lost.told[1].restarts, Some(1), "the first one was safe: {:?}", lost.told);
+}
+
+/// A write that was cut short: the daemon finds what is whole before it, and goes on.
+#[test]
+fn a_torn_write_costs_what_it_held() {
+    let text = "length = \"20m\"\n[service.web]\n".to_owned()
+        + SOON
+        + "[[fault]]\nevery = \"40s\"\nservice = \"web\"\ndoes = \"slow\"\nweight = 10\nfor = \"6s\"\n\
+           [[fault]]\nat = \"0s\"\ndisk = \"torn\"\nfor = \"18m\"\n\
+           [[fault]]\nevery = \"2m\"\ndaemon = \"crash\"\n";
+    let world = world("torn", &text);
+    let outcomes: Vec<Outcome> = (1..=20).map(|seed| watched(&world, seed)).collect();
+    assert!(outcomes.iter().all(|outcome| outcome.broken.is_none()));
+    let last = |outcome: &Outcome| outcome.services[0].last;
+    assert!(outcomes.iter().all(|outcome| last(outcome) != Status::Unknown));
+}
+
+const PAIR: &str = "length = \"10m\"\n[node.a]\n[node.b]\nstarts = \"12s\"\n";
+
+/// What happens to the host happens to the node that it is.
+#[test]
+fn the_first_node_is_the_host() {
+    for (fault, takeovers) in [
+        ("host = \"power_cut\"", 1),
+        ("host = \"reboot\"", 1),
+        ("host = \"hang\"\nfor = \"2m\"", 1),
+        ("daemon = \"pause\"\nfor = \"2m\"", 1),
+        ("daemon = \"crash\"\nfor = \"2m\"", 1),
+        ("network = \"cut\"\nfor = \"2m\"", 1),
+        ("daemon = \"pause\"\nfor = \"200ms\"", 0),
+    ] {
+        let text = format!(
+            "{PAIR}[node.c]\nstarts = \"20s\"\n[host]\nboot_takes = \"60s\"\n[service.web]\n[[fault]]\n\
+             at = \"3m\"\n{fault}\n[assert]\ngroup = \"takeovers == {takeovers}\"\n"
+        );
+        let outcome = played(&text);
+        assert!(outcome.is_right(), "{fault}\n{}", super::text(&outcome, "world"));
+    }
+}
+
+/// `trusted` can make two holders, as its document does; that is told, and no invariant.
+#[test]
+fn two_holders_are_told_where_the_rules_allow_them() {
+    let text = |quorum: &str| {
+        format!(
+            "{PAIR}[cluster]\nquorum = \"{quorum}\"\n[[fault]]\nat = \"2m\"\nlink = [\"a\", \"b\"]\n\
+             does = \"cut\"\nfor = \"3m\"\n[assert]\ngroup = \"never two active\"\n"
+        )
+    };
+    let outcome = played(&text("trusted"));
+    let claim = outcome.broken_claims.first().expect("it does not hold");
+    assert!(claim.2.contains("never two active: it is two hold the address at"), "{claim:?}");
+    assert_eq!(outcome.broken, None);
+    for quorum in ["majority", "stay", "fence"] {
+        let outcome = played(&text(quorum));
+        assert!(outcome.is_right(), "{quorum}\n{}", super::text(&outcome, "world"));
+    }
+}
+
+/// Roles and the holder are in the picture and in the small one.
+#[test]
+fn nodes_are_drawn() {
+    let example = EXAMPLES.iter().find(|example| example.name == "takeover").expect("there");
+    let outcome = played(example.text);
+    let timeline = outcome.timeline.as_ref().expect("recorded");
+    assert_eq!(timeline.lanes.len(), 3);
+    let svg = crate::sim::chart::svg(timeline);
+    for word in [">active</text>", ">standby</text>", ">off</text>", "class=\"holds\""] {
+        assert!(svg.contains(word), "{word}");
+    }
+    let small = crate::sim::chart::blocks(timeline, 80, crate::report::paint::Paint::PLAIN);
+    assert!(small.contains("█ active, holds the address"), "{small}");
+    assert!(small.lines().next().is_some_and(|line| line.starts_with('a')), "{small}");
+    let told = super::text(&outcome, "takeover");
+    assert!(
+        told.contains("20m of 3 nodes, seed 1") && told.contains("holds the address"),
+        "{told}"
+    );
+}

@@ -1,7 +1,7 @@
 //! Worlds drawn by chance: as a scenario file in pieces, so that pieces can be left out again.
 
 use giveover::config::scenario::{Form, load_form_str};
-use giveover::config::world::{Verb, World};
+use giveover::config::world::{NodeDoes, Verb, World};
 use giveover::sim::world::Random;
 
 /// A scenario file in pieces: the head is needed, each of the others may go.
@@ -17,6 +17,9 @@ impl Draft {
     pub(crate) fn draw(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let r = &mut random;
+        if r.percent(15) {
+            return Self::nodes(seed, r);
+        }
         let length_s = 300 + r.below(1200);
         let services = 1 + r.below(3);
         let board = r.percent(40);
@@ -57,6 +60,9 @@ impl Draft {
         let faults = 3 + r.below(14);
         let mut pieces: Vec<String> =
             (0..faults).map(|_| fault(length_s, services, board, r)).collect();
+        for _ in 0..r.below(4) {
+            pieces.push(close_behind(length_s, services, r));
+        }
         if r.percent(50) {
             let service = r.below(services);
             pieces.push(format!(
@@ -66,6 +72,46 @@ impl Draft {
             ));
         }
         Self { length_s, head, pieces }
+    }
+
+    /// Nodes and what is between them, under rules that never make two holders.
+    fn nodes(seed: u64, r: &mut Random) -> Self {
+        let length_s = 60 + r.below(240);
+        let quorum = ["majority", "majority", "majority", "stay", "fence"][r.below(5) as usize];
+        let count = if quorum == "majority" { 2 + r.below(4) } else { 2 };
+        let mut head = format!("seed = {seed}\n[cluster]\nquorum = \"{quorum}\"\n");
+        if quorum == "majority" && count > 2 && r.percent(40) {
+            head += &format!("witnesses = [\"n{}\"]\n", count - 1);
+        }
+        let share = |r: &mut Random| ["0%", "0%", "1%", "5%", "20%"][r.below(5) as usize];
+        let most = 2 + r.below(400);
+        head += &format!(
+            "[link]\ndelay = [\"1ms\", \"{most}ms\"]\nloss = \"{}\"\nduplicate = \"{}\"\nreorder = \
+             \"{}\"\nreorder_by = [\"100ms\", \"12s\"]\nburst = \"0.2%\"\nburst_lasts = [\"1s\", \"15s\"]\n",
+            share(r),
+            share(r),
+            share(r)
+        );
+        for node in 0..count {
+            let drift = [0, 0, 25_000, -25_000][r.below(4) as usize];
+            let starts = r.below(30_000);
+            head += &format!("[node.n{node}]\nstarts = \"{starts}ms\"\ndrift = \"{drift}ppm\"\n");
+        }
+        let faults = 2 + r.below(12);
+        let pieces = (0..faults).map(|_| {
+            let (at, lasts) = (r.below(length_s * 1000), 100 + r.below(30_000));
+            let (one, other) = (r.below(count), r.below(count));
+            let what = if one != other && r.percent(50) {
+                let does = ["cut", "cut_one_way"][r.below(2) as usize];
+                format!("link = [\"n{one}\", \"n{other}\"]\ndoes = \"{does}\"")
+            } else {
+                let words = NodeDoes::WORDS;
+                let does = words[r.below(words.len() as u64) as usize];
+                format!("node = \"n{one}\"\ndoes = \"{does}\"")
+            };
+            format!("[[fault]]\nat = \"{at}ms\"\n{what}\nfor = \"{lasts}ms\"\n")
+        });
+        Self { length_s, head, pieces: pieces.collect() }
     }
 
     /// The whole file.
@@ -119,6 +165,20 @@ fn service(number: u64, board: bool, r: &mut Random) -> String {
         );
     }
     text
+}
+
+/// A service fails, and while something is done about it somebody wants something else: bugs like
+/// company.
+fn close_behind(length_s: u64, services: u64, r: &mut Random) -> String {
+    let (at, later) = (r.below(length_s * 1000), 100 + r.below(6_000));
+    let service = r.below(services);
+    let fails = ["die", "refuse", "immediate"][r.below(3) as usize];
+    let wants = ["hold", "hold", "release", "clear", "restart", "giveover", "die", "fail_start"];
+    let wants = wants[r.below(wants.len() as u64) as usize];
+    let one = |at: u64, does: &str| {
+        format!("[[fault]]\nat = \"{at}ms\"\nservice = \"s{service}\"\ndoes = \"{does}\"\n")
+    };
+    one(at, fails) + &one(at + later, wants)
 }
 
 fn fault(length_s: u64, services: u64, board: bool, r: &mut Random) -> String {

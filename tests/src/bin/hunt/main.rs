@@ -1,8 +1,8 @@
 //! Looks for bugs: draws worlds, plays each with every invariant looked at after every step, and
 //! shrinks one in which something breaks to a short scenario file.
 //!
-//! Built with `--cfg giveover_defects` it can also put old bugs in, one after the other, and see each
-//! of them found.
+//! Built with the feature `defects` it can also put old bugs in, one after the other, and see each of
+//! them found. None is in until then, so that the program that looks is the one that was seen to find.
 
 mod draw;
 mod shrink;
@@ -162,16 +162,16 @@ fn tell_find(seed: u64, keep: &Path) {
     }
 }
 
-#[cfg(not(giveover_defects))]
+#[cfg(not(feature = "defects"))]
 fn defects(_: &Args) -> bool {
     eprintln!(
-        "built without --cfg giveover_defects: `cargo xtask hunt --defects` builds it with it"
+        "built without the feature `defects`: `cargo xtask hunt --defects` builds it with it"
     );
     true
 }
 
 /// True if one of them was not found.
-#[cfg(giveover_defects)]
+#[cfg(feature = "defects")]
 fn defects(args: &Args) -> bool {
     let mut missed = 0;
     for number in 1..=giveover_core::defect::COUNT {

@@ -9,6 +9,7 @@ mod kinds;
 mod memory;
 mod probes;
 mod restart;
+mod simulate;
 
 use crate::bed::Bed;
 use crate::peer::Program;
@@ -24,7 +25,7 @@ pub(crate) struct Figure {
 }
 
 /// All of them, in the order of the table.
-pub(crate) const FIGURES: [Figure; 13] = [
+pub(crate) const FIGURES: [Figure; 14] = [
     Figure {
         name: "tcp-many",
         about: "CPU per TCP check and cadence, 10,000 targets",
@@ -73,6 +74,7 @@ pub(crate) const FIGURES: [Figure; 13] = [
         measure: restart::rows,
     },
     Figure { name: "idle", about: "memory and wake-ups with nothing due", measure: idle::rows },
+    Figure { name: "simulate", about: "the simulator: events, years", measure: simulate::rows },
     Figure { name: "handle", about: "one event through the core", measure: handle::rows },
 ];
 

@@ -1,0 +1,415 @@
+//! Nodes that decide between them who is active: the machine of `core::peer` for each, with a disk,
+//! a kernel that keeps the address as long as it was told, and a clock of its own.
+//!
+//! Commands end at once, and frames are authentic; what is between nodes is `network`'s.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use giveover_core::node::Nodes;
+use giveover_core::peer::{
+    Action, Digests, Durable, Event, How, Look, Members, Peer, Quorum, Role, Rules, Taken, To,
+};
+
+use super::clock::Clock;
+use super::network::{Frame, Network};
+use super::outcome::GroupFigures;
+use super::random::Random;
+use super::service::NEVER;
+use crate::config::scenario::peer::MOST_NODES;
+use crate::config::world::{Group, NodeDoes, node_number};
+
+/// Clocks begin so late that nothing lies before their epoch, and each elsewhere: no node may take
+/// another's time for its own.
+const BEGIN: u64 = 86_400_000;
+const APART: u64 = 7_777_777;
+
+/// A daemon that was killed is back after so long, a machine that lost its power after so long.
+const DAEMON_BACK: u64 = 1_000;
+const POWER_BACK: u64 = 30_000;
+
+pub(super) struct Cluster {
+    group: Group,
+    sites: Vec<Site>,
+    network: Network,
+    pub(super) figures: GroupFigures,
+    /// Who held the address last, and since when nobody does.
+    last: Option<usize>,
+    unheld_since: Option<u64>,
+    /// Machines were fed so many events.
+    pub(super) events: u64,
+    record: bool,
+}
+
+struct Site {
+    peer: Option<Box<Peer<MOST_NODES>>>,
+    clock: Clock,
+    disk: Durable,
+    /// The kernel has the address until then; zero is not at all.
+    address: u64,
+    /// When the machine wants to be woken.
+    due: u64,
+    /// When the daemon is started.
+    starts: u64,
+    paused: u32,
+    waiting: Vec<Frame>,
+    failing: u32,
+    unreachable: u32,
+    foreign: u32,
+    roles: Vec<(u64, Option<Role>)>,
+    held: Vec<(u64, bool)>,
+}
+
+impl Site {
+    fn role(&self) -> Option<Role> {
+        self.peer.as_ref().map(|peer| peer.role())
+    }
+
+    fn arm(&mut self) {
+        let due = self.peer.as_ref().and_then(|peer| peer.poll_timeout());
+        self.due = due.map_or(NEVER, |at| self.clock.when(at));
+    }
+}
+
+impl Cluster {
+    pub(super) fn new(group: &Group, record: bool) -> Self {
+        let sites = group.nodes.iter().zip(0..).map(|(node, place)| Site {
+            peer: None,
+            clock: Clock::showing(BEGIN + place * APART, node.drift),
+            disk: Durable::default(),
+            address: 0,
+            due: NEVER,
+            starts: node.starts,
+            paused: 0,
+            waiting: Vec::new(),
+            failing: 0,
+            unreachable: 0,
+            foreign: 0,
+            roles: vec![(0, None)],
+            held: vec![(0, false)],
+        });
+        Self {
+            sites: sites.collect(),
+            network: Network::new(group.link, group.nodes.len()),
+            group: group.clone(),
+            figures: GroupFigures::default(),
+            last: None,
+            unheld_since: None,
+            events: 0,
+            record,
+        }
+    }
+
+    /// Whether these rules never make two holders.
+    pub(super) const fn never_two(&self) -> bool {
+        !matches!(self.group.members.quorum, Quorum::Trusted)
+    }
+
+    /// When something is due about any of them.
+    pub(super) fn next_event(&self) -> u64 {
+        let mut first = self.network.next_event();
+        for site in &self.sites {
+            first = first.min(site.starts);
+            if site.paused == 0 {
+                first = first.min(site.due);
+            }
+            if site.address > 0 {
+                first = first.min(site.address);
+            }
+        }
+        first
+    }
+
+    /// One thing that is due at `now`. A lifetime that is over comes first: the kernel waits for
+    /// nobody.
+    pub(super) fn happen(&mut self, now: u64, random: &mut Random) {
+        let over = |site: &Site| site.address > 0 && site.address <= now;
+        if let Some(place) = self.sites.iter().position(over) {
+            return self.hold(place, 0, now);
+        }
+        if let Some(place) = self.sites.iter().position(|site| site.starts <= now) {
+            return self.start(place, now, random);
+        }
+        if let Some(frame) = self.network.arrived(now) {
+            return self.arrive(frame, now, random);
+        }
+        let due = |site: &Site| site.paused == 0 && site.due <= now;
+        if let Some(place) = self.sites.iter().position(due) {
+            self.tell(place, Event::Timeout, now, random);
+        }
+    }
+
+    fn arrive(&mut self, frame: Frame, now: u64, random: &mut Random) {
+        match self.sites.get_mut(frame.to) {
+            Some(site) if site.paused > 0 => site.waiting.push(frame),
+            Some(_) => {
+                let event = Event::Frame { from: node_number(frame.from), message: frame.message };
+                self.tell(frame.to, event, now, random);
+            }
+            None => {}
+        }
+    }
+
+    /// A daemon comes up, and finds what its disk kept.
+    fn start(&mut self, place: usize, now: u64, random: &mut Random) {
+        let priority = self.group.nodes.get(place).map_or(0, |node| node.priority);
+        let members = Members { me: node_number(place), priority, ..self.group.members };
+        let limits = self.group.limits;
+        let Some(site) = self.sites.get_mut(place) else { return };
+        site.starts = NEVER;
+        let Ok(rules) = Rules::new(limits, members, MOST_NODES) else { return };
+        let at = site.clock.at(now);
+        site.peer = Some(Box::new(Peer::new(rules, Digests::default(), site.disk, at)));
+        self.tell(place, Event::Begin, now, random);
+    }
+
+    /// The daemon ends without a word; its kernel goes on.
+    fn crash(&mut self, place: usize, now: u64, back: u64) {
+        if let Some(site) = self.sites.get_mut(place) {
+            site.peer = None;
+            site.waiting.clear();
+            site.starts = back;
+            site.arm();
+        }
+        self.role(place, now);
+    }
+
+    /// Machine and kernel are gone; until `back`, or until somebody starts it.
+    pub(super) fn power_off(&mut self, place: usize, now: u64, back: u64) {
+        self.crash(place, now, back);
+        self.hold(place, 0, now);
+    }
+
+    /// The daemon of this node is killed.
+    pub(super) fn kill(&mut self, place: usize, now: u64) {
+        self.crash(place, now, NEVER);
+    }
+
+    /// It comes up again.
+    pub(super) fn come_up(&mut self, place: usize, now: u64) {
+        if let Some(site) = self.sites.get_mut(place).filter(|site| site.peer.is_none()) {
+            site.starts = now;
+        }
+    }
+
+    /// Something happens to a node, or ends. True if its end is to be told.
+    pub(super) fn does(
+        &mut self,
+        place: usize,
+        what: NodeDoes,
+        begins: bool,
+        lasts: Option<u64>,
+        now: u64,
+        random: &mut Random,
+    ) -> bool {
+        let count = |count: &mut u32| {
+            *count = if begins { *count + 1 } else { count.saturating_sub(1) };
+            lasts.is_some()
+        };
+        let back = |usual: u64| now.saturating_add(lasts.unwrap_or(usual).max(1));
+        let Some(site) = self.sites.get_mut(place) else { return false };
+        match what {
+            NodeDoes::Fails => return count(&mut site.failing),
+            NodeDoes::Unreachable => return count(&mut site.unreachable),
+            NodeDoes::Foreign => return count(&mut site.foreign),
+            NodeDoes::Pause => {
+                self.pause(place, begins, now, random);
+                return true;
+            }
+            NodeDoes::Cut => {
+                for other in (0..self.sites.len()).filter(|other| *other != place) {
+                    self.network.cut(place, other, begins);
+                    self.network.cut(other, place, begins);
+                }
+                return lasts.is_some();
+            }
+            _ if !begins => {}
+            NodeDoes::Crash => self.crash(place, now, back(DAEMON_BACK)),
+            NodeDoes::PowerOff => self.power_off(place, now, back(POWER_BACK)),
+            NodeDoes::Stop => {
+                self.tell(place, Event::Stop, now, random);
+                if let Some(site) = self.sites.get_mut(place) {
+                    site.starts = back(POWER_BACK);
+                }
+            }
+            NodeDoes::Giveover => self.tell(place, Event::GiveOver { to: None }, now, random),
+            NodeDoes::AddressLost => {
+                self.hold(place, 0, now);
+                self.tell(place, Event::AddressLost, now, random);
+            }
+        }
+        false
+    }
+
+    /// The daemon does not run, or runs again and hears what has come meanwhile.
+    pub(super) fn pause(&mut self, place: usize, begins: bool, now: u64, random: &mut Random) {
+        let Some(site) = self.sites.get_mut(place) else { return };
+        site.paused = if begins { site.paused + 1 } else { site.paused.saturating_sub(1) };
+        if site.paused > 0 {
+            return;
+        }
+        for frame in std::mem::take(&mut site.waiting) {
+            self.arrive(frame, now, random);
+        }
+    }
+
+    /// The way between two nodes is cut, or a cut ends.
+    pub(super) fn cut(&mut self, from: usize, to: usize, one_way: bool, begins: bool) {
+        self.network.cut(from, to, begins);
+        if !one_way {
+            self.network.cut(to, from, begins);
+        }
+    }
+
+    /// Feeds `event`, and answers what it asks for at the same time.
+    fn tell(&mut self, place: usize, event: Event, now: u64, random: &mut Random) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            let Some(site) = self.sites.get_mut(place) else { return };
+            let at = site.clock.at(now);
+            let Some(peer) = site.peer.as_mut() else { break };
+            let actions = peer.handle(event, at);
+            self.events += 1;
+            for action in &actions {
+                self.carry_out(place, *action, now, &mut events, random);
+            }
+        }
+        if let Some(site) = self.sites.get_mut(place) {
+            site.arm();
+        }
+        self.role(place, now);
+    }
+
+    fn carry_out(
+        &mut self,
+        place: usize,
+        action: Action,
+        now: u64,
+        events: &mut VecDeque<Event>,
+        random: &mut Random,
+    ) {
+        let Some(site) = self.sites.get_mut(place) else { return };
+        match action {
+            Action::Store(durable) => site.disk = durable,
+            Action::Send { to, message } => {
+                for other in (0..self.sites.len()).filter(|other| *other != place) {
+                    let meant = matches!(to, To::All) || to == To::One(node_number(other));
+                    if meant {
+                        let frame = Frame { from: place, to: other, message };
+                        self.network.send(now, frame, random);
+                    }
+                }
+            }
+            Action::Take { ticket, until } => {
+                let taken = if site.foreign > 0 { Taken::Duplicate } else { Taken::Up };
+                if taken == Taken::Up {
+                    let until = site.clock.when(until);
+                    self.hold(place, until, now);
+                }
+                events.push_back(Event::Taken { ticket, taken });
+            }
+            Action::Renew { until } => {
+                if site.address > now {
+                    site.address = site.address.max(site.clock.when(until));
+                }
+            }
+            Action::Release { ticket, how } => {
+                self.hold(place, 0, now);
+                events.push_back(Event::Released { ticket, ok: true });
+                if how != How::Leftover {
+                    self.figures.released += 1;
+                }
+            }
+            Action::Look { ticket } => {
+                let look = Look {
+                    own: Some(site.failing == 0),
+                    trusted: Some(site.unreachable == 0),
+                    passed: Nodes::NONE,
+                    failed: Nodes::NONE,
+                };
+                events.push_back(Event::Looked { ticket, look });
+            }
+            Action::Fence { ticket, node } => {
+                let back = now.saturating_add(POWER_BACK);
+                self.power_off(usize::from(node.0), now, back);
+                events.push_back(Event::Fenced { ticket, ok: true });
+            }
+            Action::Quit { .. } | Action::Gone => {
+                let starts = site.starts;
+                self.crash(place, now, starts);
+            }
+            _ => {} // roles are read after each event, the rest is for people
+        }
+    }
+
+    /// The kernel of this node has the address until then, or not.
+    fn hold(&mut self, place: usize, until: u64, now: u64) {
+        let Some(site) = self.sites.get_mut(place) else { return };
+        let held = site.address > 0;
+        site.address = until;
+        let holds = until > now;
+        if !holds {
+            site.address = 0;
+        }
+        if held == holds {
+            return;
+        }
+        if self.record {
+            site.held.push((now, holds));
+        }
+        let holders = self.sites.iter().filter(|site| site.address > now).count();
+        if holds {
+            if self.last.is_some_and(|last| last != place) {
+                self.figures.takeovers.push(now);
+            }
+            self.last = Some(place);
+            if let Some(since) = self.unheld_since.take() {
+                self.figures.unheld(now - since);
+            }
+            if holders > 1 {
+                self.figures.two.get_or_insert(now);
+            }
+        } else if holders == 0 {
+            self.unheld_since = Some(now);
+        }
+    }
+
+    fn role(&mut self, place: usize, now: u64) {
+        let Some(site) = self.sites.get_mut(place) else { return };
+        let role = site.role();
+        if self.record && site.roles.last().is_some_and(|(_, last)| *last != role) {
+            site.roles.push((now, role));
+        }
+    }
+
+    /// What a node is; `None` where its daemon does not run.
+    pub(super) fn role_of(&self, place: usize) -> Option<Role> {
+        self.sites.get(place)?.role()
+    }
+
+    /// Who holds the address.
+    pub(super) fn holders(&self, now: u64) -> Nodes {
+        let holds =
+            |(place, site): (usize, &Site)| (site.address > now).then(|| node_number(place));
+        self.sites.iter().enumerate().filter_map(holds).collect()
+    }
+
+    /// The end of the world: while nobody holds it, that still counts.
+    pub(super) fn settle(&mut self, now: u64) {
+        if let Some(since) = self.unheld_since.take() {
+            self.figures.unheld(now - since);
+        }
+    }
+
+    /// Each node's name, what it was, and when it held the address, in true time.
+    pub(super) fn lanes(&self) -> impl Iterator<Item = Lane<'_>> {
+        self.group
+            .nodes
+            .iter()
+            .zip(&self.sites)
+            .map(|(node, site)| (&node.name, site.roles.as_slice(), site.held.as_slice()))
+    }
+}
+
+/// A node's name, its roles, and when it held the address.
+type Lane<'c> = (&'c Arc<str>, &'c [(u64, Option<Role>)], &'c [(u64, bool)]);
