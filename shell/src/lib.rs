@@ -4,6 +4,7 @@ pub mod board;
 pub mod check;
 pub mod cli;
 pub mod clock;
+pub mod cluster;
 pub mod config;
 pub mod daemon;
 pub mod journal;

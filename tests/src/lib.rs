@@ -3,6 +3,7 @@
 
 pub mod board;
 pub mod faults;
+pub mod lan;
 pub mod network;
 pub mod plugged;
 pub mod pools;

@@ -7,7 +7,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     act, agent, board, check, completions, debug, events, explain, giveover, help, history, hold,
-    import, monitor, notify, pool, preset, probe, reload, replay, run, simulate, status, tune, wait,
+    import, monitor, notify, pool, preset, probe, reload, replay, run, simulate, status, tune,
+    wait,
 };
 
 /// `giveover`

@@ -25,7 +25,7 @@ pub mod agent;
 mod board;
 mod builder;
 mod check;
-mod cluster;
+pub mod cluster;
 pub mod database;
 pub mod diff;
 pub mod dollar;

@@ -304,6 +304,14 @@ catalogue! {
     LogLost "log_lost" Warning 0x74c0d4bbc8e1442da69652420563e3ba;
     /// What people are told about a service has changed: one of the four status texts.
     Status "status" Info 0xa86a14eac25149e6abc500e14d6a2d2a;
+    /// pgpool-II's line for what a node does: it starts, becomes active, has the address, stops.
+    Watchdog "watchdog" Info 0x9c41d7f0be2348a6a15d0e8b73c2f964 legacy true;
+    /// pgpool-II's line for what keeps a node from starting.
+    WatchdogError "watchdog_error" Error 0x3f70a8c5e19b4d26b8e1c74d0a6f5923 legacy true;
+    /// pgpool-II's lines of a life check: which node, whether it answered, its status and life.
+    LifeCheck "life_check" Debug 0xe5d2186b4c7f4ea09b36fa1d85c07e41 debug Low legacy true;
+    /// pgpool-II's line for a node whose life is spent.
+    LifeCheckFailed "life_check_failed" Info 0x60b9f3a27d15489c8ef2b64a1c0d7538 legacy true;
     /// The source documents' notice of a probe.
     Probing "probing" Info 0xb03ea536c68c4f8fb245b0ab607495eb legacy true;
     /// The source documents' error for a service without an address: it cannot be measured until it

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use giveover_core::time::Span;
+use serde::{Deserialize, Serialize};
 
 use super::super::check::{self, Around};
 use super::super::database::Rows;
@@ -35,12 +36,14 @@ pub(super) struct GroupPlan {
 }
 
 /// What is run for an address, which stands for `$ADDRESS` and `$_IP_$` in its words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Commands {
-    up: Vec<String>,
-    down: Vec<String>,
-    /// What is built in, if there is none.
-    announce: Option<Vec<String>>,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commands {
+    /// Sets it.
+    pub up: Vec<String>,
+    /// Takes it off.
+    pub down: Vec<String>,
+    /// Tells neighbours where it is; what is built in, if there is none.
+    pub announce: Option<Vec<String>>,
 }
 
 /// The source document's word for the address.

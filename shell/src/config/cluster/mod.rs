@@ -16,6 +16,7 @@ use giveover_core::node::{Node as Number, Nodes};
 use giveover_core::peer::{Limits, Members, Quorum, Rules, RulesError};
 use giveover_core::time::Span;
 
+pub use self::group::Commands;
 use self::group::GroupPlan;
 use self::node::NodePlan;
 use super::reader::{Reader, header};

@@ -19,11 +19,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::super::report::{Findings, Report};
-use super::super::source::{Source, Sources};
 use self::conf::Conf;
 use self::parameters::{Becomes, PARAMETERS};
 use self::watchdog::Watchdog;
+use super::super::report::{Findings, Report};
+use super::super::source::{Source, Sources};
 
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -71,8 +71,8 @@ pub fn import(name: &str, text: &str, hostname: &str) -> Result<Imported, Report
 /// Every parameter of the document, and every other of the watchdog that the file sets.
 fn became(conf: &Conf, watchdog: &Watchdog) -> Vec<Became> {
     let mut all = Vec::new();
-    let native = watchdog.on
-        && interface::told(&watchdog.up, &watchdog.down, &watchdog.arping).is_some();
+    let native =
+        watchdog.on && interface::told(&watchdog.up, &watchdog.down, &watchdog.arping).is_some();
     for parameter in PARAMETERS {
         let numbers = watchdog.others.iter().map(|other| Some(other.number));
         let numbers: Vec<Option<u32>> =
@@ -124,8 +124,7 @@ const OFF: &str = "has no meaning while use_watchdog is off";
 
 /// What has no meaning where no program is run for the address.
 const NATIVE: [&str; 3] = ["ifconfig_path", "arping_path", "arping_cmd"];
-const NO_PROGRAM: &str =
-    "no program is run: giveover sets the address and announces it by itself";
+const NO_PROGRAM: &str = "no program is run: giveover sets the address and announces it by itself";
 
 const OTHER_PORT: &str = "a group's check asks every node at one port: that of `port` here";
 

@@ -81,8 +81,8 @@ pub(super) fn find(name: &str) -> Option<(&'static Parameter, Option<u32>)> {
     PARAMETERS.iter().find_map(|parameter| {
         let wanted = if parameter.numbered { stem } else { name };
         let number = number.filter(|_| parameter.numbered);
-        let found = parameter.name.eq_ignore_ascii_case(wanted)
-            && parameter.numbered == number.is_some();
+        let found =
+            parameter.name.eq_ignore_ascii_case(wanted) && parameter.numbered == number.is_some();
         found.then_some((parameter, number))
     })
 }

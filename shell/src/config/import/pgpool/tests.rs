@@ -185,7 +185,10 @@ fn without_the_watchdog_a_service_is_left() {
 // req 2.58
 #[test]
 fn what_pgpool_refuses_is_refused_with_its_place() {
-    refuses("use_watchdog = on\n", &["delegate_IP is missing", "other_pgpool_hostname0 is missing"]);
+    refuses(
+        "use_watchdog = on\n",
+        &["delegate_IP is missing", "other_pgpool_hostname0 is missing"],
+    );
     let with = |more: &str| format!("{SERVER1}{more}\n");
     refuses(&with("wd_interval = 0"), &["wd_interval: `0` is no number 1 to 4000000"]);
     refuses(&with("wd_life_point = 0"), &["wd_life_point"]);

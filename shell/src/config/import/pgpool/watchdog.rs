@@ -167,7 +167,8 @@ impl Reader<'_> {
             if number != wanted {
                 let place = [&name, &ports[0], &ports[1]].map(|name| self.place(name));
                 let place = place.into_iter().find(|place| place.span().is_some());
-                let message = format!("{name}: other nodes are numbered from 0 on, {wanted} is next");
+                let message =
+                    format!("{name}: other nodes are numbered from 0 on, {wanted} is next");
                 out.error(place.unwrap_or(Place::whole(0)), message);
                 return others;
             }

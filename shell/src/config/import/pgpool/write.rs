@@ -48,8 +48,11 @@ fn host(watchdog: &Watchdog, out: &mut Page) {
     out.table("host");
     let own = format!("# node = {}", quoted(&watchdog.hostname));
     out.from(&own, "wd_hostname: each node its own, where its address does not tell");
-    let trusted: Vec<String> =
-        watchdog.trusted.iter().map(|host| quoted(&format!("ping://{}", bracketed(host)))).collect();
+    let trusted: Vec<String> = watchdog
+        .trusted
+        .iter()
+        .map(|host| quoted(&format!("ping://{}", bracketed(host))))
+        .collect();
     out.from(&format!("trusted = [{}]", trusted.join(", ")), "trusted_servers");
 }
 
