@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod config;
 pub mod daemon;
 pub mod journal;
+pub mod key;
 pub mod machine;
 pub mod message;
 pub mod netlink;

@@ -59,6 +59,15 @@ impl Lan {
         }
     }
 
+    /// The process that holds a host's network.
+    ///
+    /// # Panics
+    /// There is no such host.
+    #[must_use]
+    pub fn pid(&self, name: &str) -> u32 {
+        self.hosts[name].id()
+    }
+
     /// A program on a host.
     ///
     /// # Panics

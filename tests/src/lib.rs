@@ -5,6 +5,7 @@ pub mod board;
 pub mod faults;
 pub mod lan;
 pub mod network;
+pub mod pair;
 pub mod plugged;
 pub mod pools;
 pub mod probing;
@@ -39,7 +40,9 @@ pub fn giveover() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| {
         let test = std::env::current_exe().expect("the test's own path");
-        let profile = test.ancestors().nth(2).expect("target/PROFILE/deps/test").to_owned();
+        // `target/PROFILE/deps/test`, or `target/PROFILE/program`.
+        let mut above = test.ancestors().skip(1);
+        let profile = above.find(|it| !it.ends_with("deps")).expect("target/PROFILE").to_owned();
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         build.args(["build", "--quiet", "--package", "giveover", "--bin", "giveover"]);
         // A build script that asks for these would run again, and what depends on it be built anew,
@@ -111,6 +114,7 @@ pub struct Daemon {
     /// What it has written to standard error.
     pub log: PathBuf,
     arguments: Vec<String>,
+    verb: &'static str,
 }
 
 impl Daemon {
@@ -152,10 +156,17 @@ impl Daemon {
         let dir = tempfile::Builder::new().prefix("giveover-test-").tempdir().expect("a directory");
         let log = dir.path().join("log");
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        let daemon = Self { dir, child: None, log, arguments };
+        let daemon = Self { dir, child: None, log, arguments, verb: "run" };
         daemon.write_config(text);
         prepare(daemon.dir.path());
         daemon
+    }
+
+    /// It is a node that only votes.
+    #[must_use]
+    pub fn as_witness(mut self) -> Self {
+        self.verb = "witness";
+        self
     }
 
     /// Replaces the configuration; the daemon reads it at the next reload or start.
@@ -206,7 +217,7 @@ impl Daemon {
         let mut words = before.iter().map(OsStr::new).chain([program.as_os_str()]);
         let child = Command::new(words.next().unwrap_or_default())
             .args(words)
-            .arg("run")
+            .arg(self.verb)
             .arg(self.config())
             .env("PATH", path)
             .arg("--state")

@@ -79,9 +79,13 @@ impl Holder {
         holder
     }
 
-    fn ask(&mut self, ask: &Ask) {
+    fn say(&mut self, text: &str) {
         let input = self.input.as_mut().expect("a pipe");
-        input.write_all(ask.line().as_bytes()).expect("it listens");
+        input.write_all(text.as_bytes()).expect("it listens");
+    }
+
+    fn ask(&mut self, ask: &Ask) {
+        self.say(&ask.line());
     }
 
     /// The next answer; what is said for people is kept.
@@ -319,6 +323,28 @@ fn what_an_earlier_life_left_is_removed_wherever_it_is() {
     assert!(holder.drop_all(true), "{:?}", holder.said);
     assert!(!lan.has("a", FOUR) && !lan.has("a", SIX) && lan.has("a", "10.0.0.1"));
     assert!(holder.drop_all(true), "nothing is there");
+}
+
+/// Lines that come in one piece are all answered.
+#[test]
+fn steps_that_come_together_are_each_taken() {
+    if !is_root("networks of our own") {
+        return;
+    }
+    let lan = Lan::new(&["a"]);
+    let mut command = lan.on("a", "sh");
+    // Nothing is read before everything has been said.
+    command.args(["-c", "read go; exec \"$0\" \"$1\""]).arg(giveover()).arg(VERB);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a holder");
+    let mut input = child.stdin.take().expect("a pipe");
+    let leftover = Ask::Step(Step::Drop { leftover: true }).line();
+    let text = format!("{}{leftover}", Ask::Hold(held()).line());
+    input.write_all(format!("go\n{text}").as_bytes()).expect("it listens");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    assert_eq!(lines.next().and_then(Result::ok).as_deref(), Some("ready"));
+    assert_eq!(lines.next().and_then(Result::ok).as_deref(), Some("dropped"));
+    drop(input);
+    assert!(child.wait().expect("its status").success());
 }
 
 /// The document's commands, by today's program; the placeholder stands inside a word.

@@ -27,7 +27,7 @@ const HOUSES: [House; 2] = [
         "shell/src",
         &[
             &["clock", "message", "config"],
-            &["reactor", "machine", "netlink"],
+            &["key", "reactor", "machine", "netlink"],
             &["check", "service", "pool", "cluster", "board", "journal", "report"],
             &["daemon", "sim"],
             &["cli"],

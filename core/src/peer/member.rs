@@ -74,8 +74,21 @@ impl Member {
         self.refused
     }
 
+    /// It gave over, or could not hold the address: it stands last.
+    #[must_use]
+    pub const fn stands_last(&self) -> bool {
+        self.rank.last
+    }
+
+    /// How long it has been in the group at `now`, in milliseconds, as it told.
+    #[must_use]
+    pub fn age_ms(&self, now: Instant) -> u64 {
+        self.rank_at(now).age_ms
+    }
+
     /// Heard less than `wait` ago, and accepted.
-    pub(super) fn lives(&self, now: Instant, wait: Span) -> bool {
+    #[must_use]
+    pub fn lives(&self, now: Instant, wait: Span) -> bool {
         self.refused.is_none() && self.heard.is_some_and(|heard| heard.after(wait) > now)
     }
 

@@ -39,6 +39,7 @@ impl fmt::Display for Quorum {
 
 /// Times and counts as they are written, the same on every node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Limits {
     /// A node looks at itself and at trusted servers this often. Not zero.
     pub interval: Span,
@@ -92,6 +93,7 @@ impl Limits {
 
 /// Who there is, and what this node is among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Members {
     /// This node.
     pub me: Node,

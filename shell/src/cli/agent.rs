@@ -8,11 +8,11 @@ use giveover_core::time::Span;
 use super::duration;
 use super::exit::{Exit, Stop};
 use super::session::Session;
-use crate::board::key;
 use crate::check::agent::beat::Key;
 use crate::check::agent::sender::{self, Load, Sending, To};
 use crate::config::agent::{MOST_UNITS, PORT};
 use crate::config::words::is_name;
+use crate::key;
 
 /// Send heartbeats to a monitor, with this host's load and the state of work units
 #[derive(Debug, Args)]

@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     act, agent, board, check, completions, debug, events, explain, giveover, help, history, hold,
-    import, monitor, notify, pool, preset, probe, reload, replay, run, simulate, status, tune,
-    wait,
+    import, key, monitor, node, notify, pool, preset, probe, reload, replay, run, simulate, status,
+    tune, wait, witness,
 };
 
 /// `giveover`
@@ -96,6 +96,9 @@ pub(super) enum Verb {
     Agent(agent::Agent),
     Board(board::Board),
     Pool(pool::Pool),
+    Node(node::Node),
+    Witness(witness::Witness),
+    Key(key::Key),
     Reload(reload::Reload),
     #[command(hide = true)]
     Debug(debug::Debug),

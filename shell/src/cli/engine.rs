@@ -18,6 +18,7 @@ use crate::check::once::{self, Once};
 use crate::check::outcome::Outcome;
 use crate::check::{TraceStep, secret, state};
 use crate::clock::Clock;
+use crate::cluster::keys::Keys;
 use crate::config::agent::AgentPlan;
 use crate::config::plan::{CheckPlan, Kind};
 use crate::config::scenario::{self, Form};
@@ -30,7 +31,7 @@ use crate::report::probe::{ProbeDoc, StepDoc};
 use crate::sim::replay;
 use crate::sim::timeline::Timeline;
 use crate::sim::world::Options;
-use crate::{daemon, service, sim};
+use crate::{daemon, key, service, sim};
 
 /// `run`, started with `words`: returns one of its exit statuses.
 pub(super) fn run(options: RunOptions, words: &[OsString]) -> Exit {
@@ -49,6 +50,7 @@ pub(super) fn run(options: RunOptions, words: &[OsString]) -> Exit {
         debug: options.debug,
         paint: options.paint,
         until_given_over: false,
+        witness: options.witness,
     };
     Exit(daemon::run_anew(&options, words))
 }
@@ -70,9 +72,10 @@ pub(super) fn check(options: &CheckOptions) -> Checked {
                 let pings = here::look_at_pings(&loaded, crate::check::may_ping);
                 let why_not = |name: &str| secret::read(name).err().map(secret::NoSecret::words);
                 let secrets = here::look_at_secrets(&loaded, why_not);
-                let keys = here::look_at_keys(&loaded, |name| board::key::of_name(name).err());
+                let keys = here::look_at_keys(&loaded, |name| key::of_name(name).err());
+                let cluster = here::look_at_cluster(&loaded, |name| Keys::of_name(name).err());
                 let pools = here::look_at_pools(&loaded);
-                let machine = [&seen, &board, &pings, &secrets, &keys, &pools];
+                let machine = [&seen, &board, &pings, &secrets, &keys, &cluster, &pools];
                 machine.into_iter().fold(loaded.warnings.clone(), |found, more| found.with(more))
             } else {
                 loaded.warnings.clone()
@@ -159,7 +162,7 @@ fn hear_once(check: &CheckPlan, plan: &AgentPlan, clock: &Clock) -> io::Result<O
     let key = match plan.key.as_deref() {
         None => None,
         Some(name) => {
-            let secret = board::key::of_name(name).map_err(io::Error::other)?;
+            let secret = key::of_name(name).map_err(io::Error::other)?;
             Some(Key::new(&secret))
         }
     };

@@ -41,7 +41,7 @@ every verb
    2  usage
    3  configuration or input file refused
    4  cannot reach the daemon
-   5  no such service, or no board
+   5  no such service, node or pool, or no board
 probe
    0  healthy
    1  partial failure
@@ -51,7 +51,9 @@ run
    0  told to stop
    3  configuration refused
   10  no privilege
+  11  no trusted server answers (only with [cluster])
   12  address in use
+  13  refused by a peer
   14  port in use
   15  already running
   16  state unusable

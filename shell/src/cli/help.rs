@@ -40,6 +40,9 @@ over when the budget is spent. It remembers why, and can be asked.
   agent TO --name NAME         send heartbeats, load and work units to a monitor
   board status|test|pair|…     the board that resets this host
   pool list|drain|enable|…     members behind a balancer
+  node status|switch           the nodes, and which of them is active
+  witness [FILE]               run a node that only votes
+  key new PATH                 make a key for nodes or agents to share
 
   help VERB|KIND|EVENT|WARNING what it means; `help exit` for exit statuses
 
@@ -166,7 +169,7 @@ mod tests {
     fn what_nothing_is_called_is_said_with_the_nearest_name() {
         let said = |word| about(word).expect_err("no such name").to_string();
         assert_eq!(said("restrat"), "nothing is called `restrat`; did you mean `restart`?");
-        assert_eq!(said("node"), "node: not in this version");
+        assert_eq!(said("import"), "import: not in this version");
         assert_eq!(said("zzzzzz"), "nothing is called `zzzzzz`");
     }
 }

@@ -24,7 +24,9 @@ mod history;
 mod hold;
 mod import;
 mod json;
+mod key;
 mod monitor;
+mod node;
 mod notify;
 mod other;
 mod picture;
@@ -41,6 +43,7 @@ mod status;
 mod tune;
 mod wait;
 mod watch;
+mod witness;
 
 #[cfg(test)]
 mod testing;
@@ -158,6 +161,9 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Exit, Stop> {
         Verb::Agent(verb) => agent::run(&verb, session),
         Verb::Board(verb) => board::run(verb, session),
         Verb::Pool(verb) => pool::run(verb, session),
+        Verb::Node(verb) => node::run(verb, session),
+        Verb::Witness(verb) => witness::run(verb, session),
+        Verb::Key(verb) => key::run(&verb, session),
         Verb::Reload(verb) => reload::run(&verb, session),
         Verb::Debug(verb) => debug::run(&verb, session),
         Verb::Help(verb) => help::run(&verb, session),

@@ -6,7 +6,7 @@ use super::exit::{Exit, Stop};
 use super::place;
 
 /// Verbs that the interface has and this version has not.
-pub(super) const LATER: [&str; 5] = ["node", "witness", "key", "man", "schema"];
+pub(super) const LATER: [&str; 2] = ["man", "schema"];
 
 pub(super) fn run(words: &[OsString]) -> Result<Exit, Stop> {
     let word = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();

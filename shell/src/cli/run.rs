@@ -12,7 +12,7 @@ use crate::message::Debug;
 use crate::report::paint::Paint;
 
 /// Watch the services of a configuration
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(
     after_help = "Stops on TERM and INT, reads the configuration again on HUP, writes the full \
                   status to the log on USR1. Exit status: `giveover help exit`."
@@ -48,6 +48,13 @@ pub(super) struct Run {
     debug: Option<Level>,
 }
 
+impl Run {
+    /// With this file and this state directory, and otherwise as usual.
+    pub(super) fn of(file: Option<PathBuf>, state: Option<PathBuf>) -> Self {
+        Self { file, state, ..Self::default() }
+    }
+}
+
 /// What the daemon is told.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
@@ -67,6 +74,8 @@ pub struct RunOptions {
     pub socket_named: bool,
     /// `--demo`
     pub demo: bool,
+    /// It only votes.
+    pub witness: bool,
     /// How much debugging.
     pub debug: Debug,
     /// Colours on standard error.
@@ -74,6 +83,11 @@ pub struct RunOptions {
 }
 
 pub(super) fn run(verb: Run, session: &mut Session<'_>) -> Result<Exit, Stop> {
+    start(verb, false, session)
+}
+
+/// Runs the daemon; as a `witness` it serves nothing and only votes.
+pub(super) fn start(verb: Run, witness: bool, session: &mut Session<'_>) -> Result<Exit, Stop> {
     let told = session.common.socket.as_deref();
     let around = &session.console.surroundings;
     let colour = match session.common.color {
@@ -90,6 +104,7 @@ pub(super) fn run(verb: Run, session: &mut Session<'_>) -> Result<Exit, Stop> {
         socket: place::socket_to_listen_on(told, around),
         socket_named: told.is_some() || around.socket.is_some(),
         demo: verb.demo,
+        witness,
         debug: verb.debug.map_or(Debug::Off, Debug::from),
         paint: Paint::new(colour),
     };

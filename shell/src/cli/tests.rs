@@ -60,7 +60,7 @@ fn usage_is_2_and_of_a_probe_3() {
         "notify web died 256",
         "run --demo a.toml",
         "monitor",
-        "node status",
+        "import pgpool",
         "board",
         "help no-such-thing-at-all",
         "status /etc/giveover/giveover.toml",
@@ -406,7 +406,7 @@ fn a_closed_pipe_ends_us_quietly() {
 
 #[test]
 fn later_verbs_are_named_and_mistakes_have_a_nearest() {
-    assert_eq!(run("node list").err, "giveover: node: not in this version\n");
+    assert_eq!(run("import pgpool").err, "giveover: import: not in this version\n");
     assert_eq!(run("statsu").err, "giveover: no verb `statsu`; did you mean `status`?\n");
 }
 

@@ -133,6 +133,7 @@ fn host(old: &Plan, new: &Plan) -> Vec<String> {
     list.note("control.command", old.control != new.control);
     list.note("watch.listen", old.watch != new.watch);
     list.note("notify", old.notify != new.notify);
+    list.note("cluster, nodes and groups", old.cluster != new.cluster);
     match (&old.board, &new.board) {
         (None, Some(_)) => list.0.push("+board".to_owned()),
         (Some(_), None) => list.0.push("-board".to_owned()),
@@ -191,6 +192,7 @@ fn goes_to(to: GoesTo) -> &'static str {
         GoesTo::Command => "command",
         GoesTo::Board => "board",
         GoesTo::Nobody => "none",
+        GoesTo::Node => "node",
     }
 }
 

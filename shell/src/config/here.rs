@@ -115,6 +115,19 @@ pub fn look_at_keys(loaded: &Loaded, wrong: impl Fn(&Path) -> Option<String>) ->
     errors.with(&warnings)
 }
 
+/// The same for the key that nodes share, of whose file may hold several.
+pub fn look_at_cluster(loaded: &Loaded, wrong: impl Fn(&Path) -> Option<String>) -> Report {
+    let mut out = Findings::default();
+    if let (Some(plan), Some(place)) = (&loaded.plan.cluster, loaded.cluster) {
+        if let Some(why) = wrong(&plan.key) {
+            out.error(place, format!("key: {why}"))
+                .label("the same file on every node, chmod 0400");
+        }
+    }
+    let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
+    errors.with(&warnings)
+}
+
 /// The same for the board. `seen` says what is wrong with its port and with its key on this
 /// machine: a message and what to do, each.
 pub fn look_at_board(

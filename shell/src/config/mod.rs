@@ -36,7 +36,6 @@ mod host;
 pub mod import;
 pub mod instance;
 mod kind;
-mod later;
 pub mod look;
 mod name;
 mod needs;
@@ -94,6 +93,7 @@ pub struct Loaded {
     places: Vec<Places>,
     giveover: [Option<Place>; 2],
     board: [Option<Place>; 2],
+    cluster: Option<Place>,
     /// Of each pool: `none_left.page`, `haproxy.socket`, `nft`, `command`.
     pools: Vec<[Option<Place>; 4]>,
 }
@@ -120,10 +120,9 @@ pub fn load_str(name: &str, text: &str) -> Result<Loaded, Report> {
 }
 
 fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Report> {
-    let mut root = std::mem::take(&mut files.root);
-    let cluster = cluster::read(&root, &mut out);
-    let told = cluster.as_ref().map_or_else(Vec::new, cluster::told);
-    later::take_tables(&mut root, &told, &mut out);
+    let root = std::mem::take(&mut files.root);
+    let cluster = cluster::read(&root, &mut out).map(Box::new);
+    cluster::refuse(&root, &mut out);
     reader::Reader::new(&root, Place::whole(0), String::new(), &[schema::ROOT], &mut out);
 
     let policies = Policies::read(entries(&root, "policy", &mut out), &mut out);
@@ -139,10 +138,12 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
         limits: &limits,
         command: giveover.command.is_some(),
         board: root.get("board").is_some(),
+        groups: cluster::members(&root),
     };
     let services = entries(&root, "service", &mut out);
     let services = service::read_all(services, &ground, &mut files, &mut out);
     warning::of_all(&services, &mut out);
+    warning::of_cluster(root.get("cluster"), cluster.as_deref(), &mut out);
     let pools = entries(&root, "pool", &mut out);
     let pools = pool::read_all(pools, !host.trusted.is_empty(), &mut out);
     let plans: Vec<_> = services.iter().map(|(plan, _)| plan.clone()).collect();
@@ -173,8 +174,19 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
     });
     let of_pools = of_pools.collect();
     let (services, places) = services.into_iter().unzip();
-    let plan =
-        Plan { file, included, host, giveover, control, board, watch, notify, services, pools };
+    let plan = Plan {
+        file,
+        included,
+        host,
+        giveover,
+        control,
+        board,
+        watch,
+        notify,
+        cluster,
+        services,
+        pools,
+    };
     Ok(Loaded {
         plan,
         warnings,
@@ -182,6 +194,7 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
         places,
         giveover: giveover_places,
         board: board_places,
+        cluster: root.find(&["cluster", "key"]).map(|entry| entry.node.place),
         pools: of_pools,
     })
 }

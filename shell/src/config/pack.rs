@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::few::Few;
 use super::plan::{
-    BoardPlan, CheckPlan, GiveoverPlan, HostPlan, Listen, NotifyPlan, Plan, PoolPlan, Question,
-    ServicePlan, Targets, Terms,
+    BoardPlan, CheckPlan, ClusterPlan, GiveoverPlan, HostPlan, Listen, NotifyPlan, Plan, PoolPlan,
+    Question, ServicePlan, Targets, Terms,
 };
 
 /// A plan as bytes; `None` if it cannot be written down, as with a path that is not UTF-8.
@@ -49,6 +49,7 @@ pub fn pack(plan: &Plan) -> Option<Vec<u8>> {
         board: plan.board.clone(),
         watch: plan.watch.clone(),
         notify: plan.notify.clone(),
+        cluster: plan.cluster.clone(),
         terms: terms.items,
         questions: questions.items,
         services: plan.services.len(),
@@ -93,6 +94,7 @@ pub fn unpack(bytes: &[u8]) -> Option<Plan> {
         board: packed.board,
         watch: packed.watch,
         notify: packed.notify,
+        cluster: packed.cluster,
         services,
         pools,
     })
@@ -110,6 +112,7 @@ struct Head {
     board: Option<Box<BoardPlan>>,
     watch: Option<Listen>,
     notify: Vec<NotifyPlan>,
+    cluster: Option<Box<ClusterPlan>>,
     terms: Vec<Arc<Terms>>,
     questions: Vec<Arc<Question>>,
     services: usize,

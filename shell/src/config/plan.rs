@@ -17,6 +17,7 @@ use giveover_core::weight::Weight;
 use serde::{Deserialize, Serialize};
 
 use super::agent::AgentPlan;
+pub use super::cluster::{ClusterPlan, Fence, GroupPlan, NodePlan};
 use super::database::DatabasePlan;
 use super::few::Few;
 use super::instance::Instance;
@@ -46,6 +47,8 @@ pub struct Plan {
     pub watch: Option<Listen>,
     /// Who is told what happens.
     pub notify: Vec<NotifyPlan>,
+    /// The nodes and what moves between them, if there are several.
+    pub cluster: Option<Box<ClusterPlan>>,
     /// The services in file order. A service's place here is its number everywhere.
     pub services: Vec<ServicePlan>,
     /// The pools in file order.
@@ -278,6 +281,8 @@ pub enum GoesTo {
     Board,
     /// Nobody.
     Nobody,
+    /// Another node, with the whole of its group.
+    Node,
 }
 
 /// What runs a service.

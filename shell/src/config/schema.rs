@@ -4,7 +4,7 @@
 //! them, so that the two cannot differ. A table is always flat: no key changes which others may
 //! stand beside it, except that each kind of check has its own.
 
-use super::{agent, database, pool, remote, state, talk, tls, words};
+use super::{agent, cluster, database, pool, remote, state, talk, tls, words};
 
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -172,6 +172,9 @@ pub(super) const ROOT: &[Key] = &[
     key("watch", "table", "", "where people and programs may look"),
     key("notify", "tables", "", "who is told what happens"),
     key("policy", "tables", "", "limits under names"),
+    key("cluster", "table", "", "how nodes decide which of them holds a group"),
+    key("node", "tables", "", "the nodes"),
+    key("group", "tables", "", "what moves between nodes"),
     key("pool", "tables", "", "members behind a balancer"),
     key("service", "tables", "", "what is watched"),
 ];
@@ -612,7 +615,7 @@ const ELSEWHERE: [(&str, &[&str]); 12] = [
 #[must_use]
 pub fn text() -> String {
     let others = talk::TABLES.iter().chain(&tls::TABLES).chain(&database::TABLES);
-    let tables = TABLES.iter().chain(others).chain(&pool::TABLES);
+    let tables = TABLES.iter().chain(others).chain(&cluster::TABLES).chain(&pool::TABLES);
     let texts: Vec<String> =
         tables.filter(|table| !table.keys.is_empty()).map(TableOf::text).collect();
     texts.join("\n") + "\n"

@@ -150,7 +150,7 @@ pub(super) fn of(
         heaviest: heaviest(checks, ladder, combine),
         deaths: !matches!(run, Run::Watched),
         destination: match goes_to {
-            GoesTo::Command => Destination::Elsewhere,
+            GoesTo::Command | GoesTo::Node => Destination::Elsewhere,
             GoesTo::Board => Destination::Board,
             GoesTo::Nobody => Destination::Nobody,
         },

@@ -9,7 +9,6 @@ use super::address::Addresses;
 use super::check::{self, Around, MOST_CHECKS};
 use super::database::Rows;
 use super::files::Files;
-use super::later;
 use super::name;
 use super::needs::{self, Wants};
 use super::plan::{CheckPlan, GoesTo, Kind, LeftToUnit, Run, ServicePlan, Terms};
@@ -53,6 +52,8 @@ pub(super) struct Ground<'a> {
     pub(super) command: bool,
     /// Whether `[board]` is there.
     pub(super) board: bool,
+    /// The services that are in a group, with the group's name.
+    pub(super) groups: Vec<(String, String)>,
 }
 
 /// What services have from each other.
@@ -109,7 +110,7 @@ fn read(
     };
     let path = format!("service.{}", entry.key);
     let reader = Reader::new(&table, header(entry), path, &[schema::SERVICE], out);
-    let draft = Draft::read(&reader, ground, out);
+    let draft = Draft::read(&entry.key, &reader, ground, out);
     let preset_name = preset.and_then(|preset| match &preset.node.value {
         Value::Text(name) => Some(name.as_str()),
         _ => None,
@@ -148,12 +149,12 @@ struct Draft {
 }
 
 impl Draft {
-    fn read(reader: &Reader<'_>, ground: &Ground<'_>, out: &mut Findings) -> Self {
+    fn read(name: &str, reader: &Reader<'_>, ground: &Ground<'_>, out: &mut Findings) -> Self {
         Self {
             run: run::read(reader, out),
             validate: reader.read("validate", values::argv, out),
             addresses: Addresses::read(reader, out),
-            goes_to: goes_to(reader, ground, out),
+            goes_to: goes_to(name, reader, ground, out),
             network: reader.read("network", values::boolean, out).unwrap_or(false),
             wants: reader.read("needs", wants, out).unwrap_or_default(),
             allow: reader.read("allow", warning::allowed, out).unwrap_or_default(),
@@ -297,16 +298,31 @@ fn fit(limits: &mut Settled, run: &Run, watched: bool, goes_to: GoesTo) -> LeftT
     left
 }
 
-fn goes_to(reader: &Reader<'_>, ground: &Ground<'_>, out: &mut Findings) -> GoesTo {
+fn goes_to(name: &str, reader: &Reader<'_>, ground: &Ground<'_>, out: &mut Findings) -> GoesTo {
     let command = ground.command;
-    let otherwise = if command { GoesTo::Command } else { GoesTo::Nobody };
+    let group = ground.groups.iter().find(|(service, _)| service == name).map(|(_, group)| group);
+    let otherwise = match group {
+        Some(_) => GoesTo::Node,
+        None if command => GoesTo::Command,
+        None => GoesTo::Nobody,
+    };
     let Some(entry) = reader.entry("giveover") else { return otherwise };
     let Some(word) = values::text("giveover", &entry.node, out) else { return otherwise };
     let place = entry.node.place;
-    match (word, later::destination(word)) {
+    match (word, group) {
         ("none", _) => return GoesTo::Nobody,
-        ("command", _) if command => return GoesTo::Command,
-        ("command", _) => {
+        ("node", Some(_)) => return GoesTo::Node,
+        ("node", None) => {
+            let finding = out.error(place, "giveover: it is in no group, and only groups move");
+            finding.label(format!("[group.NAME] needs services = [\"{name}\"]")).of_absence();
+        }
+        // It would run there while its group says that it runs here.
+        ("command", Some(group)) => {
+            let message = format!("giveover: group.{group} goes to another node as a whole");
+            out.error(place, message).label("\"node\", \"board\" or \"none\"");
+        }
+        ("command", None) if command => return GoesTo::Command,
+        ("command", None) => {
             let finding = out.error(place, "giveover: there is no command to hand it over with");
             finding.label("[giveover] needs `command`").of_absence();
         }
@@ -315,13 +331,10 @@ fn goes_to(reader: &Reader<'_>, ground: &Ground<'_>, out: &mut Findings) -> Goes
             let finding = out.error(place, "giveover: there is no board to reset this host");
             finding.label("[board] needs `port` and `key`").of_absence();
         }
-        (_, Some(remedy)) => {
-            let message = format!("giveover: \"{word}\" is not in this version");
-            out.error(place, message).label(remedy);
-        }
         _ => {
-            let finding = out.error(place, "giveover: must be \"command\", \"board\" or \"none\"");
-            if let Some(near) = words::nearest(word, ["command", "board", "none"]) {
+            let message = "giveover: must be \"node\", \"command\", \"board\" or \"none\"";
+            let finding = out.error(place, message);
+            if let Some(near) = words::nearest(word, ["node", "command", "board", "none"]) {
                 finding.label(format!("did you mean `{near}`?"));
             }
         }

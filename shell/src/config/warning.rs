@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use giveover_core::peer::Quorum;
 use giveover_core::policy::Warnings;
 
-use super::plan::{Kind, Run, ServicePlan, Target};
+use super::plan::{ClusterPlan, Kind, Run, ServicePlan, Target};
 use super::policy::Settled;
-use super::reader::Reader;
+use super::reader::{Reader, header};
 use super::report::{Finding, Findings};
 use super::service::Places;
-use super::tree::Node;
+use super::tree::{Entry, Node};
 use super::values;
 use super::words;
 
@@ -20,7 +21,7 @@ struct About {
     remedy: &'static str,
 }
 
-const ALL: [About; 10] = [
+const ALL: [About; 11] = [
     About {
         name: "part-never-acts",
         text: "Failures weigh 1 to 100, and those of the last retry_interval are added up; at 100 \
@@ -94,7 +95,24 @@ const ALL: [About; 10] = [
                have given it over.",
         remedy: "systemctl edit UNIT: [Service] Restart=no",
     },
+    About {
+        name: "two-holders",
+        text: "With quorum = \"trusted\" a standby takes over from an active that it does not hear, \
+               as soon as a trusted server answers. When only the link between the nodes is cut, \
+               both are active until it heals, and whatever must run once runs twice.",
+        remedy: "Use \"majority\" with a third machine as witness, \"fence\" or \"stay\".",
+    },
 ];
+
+/// What is said of `[cluster]`.
+pub(super) fn of_cluster(entry: Option<&Entry>, plan: Option<&ClusterPlan>, out: &mut Findings) {
+    let (Some(entry), Some(plan)) = (entry, plan) else { return };
+    if plan.members.quorum == Quorum::Trusted {
+        let message = "cluster: quorum = \"trusted\" can make two holders";
+        let finding = out.warning("two-holders", header(entry), message);
+        finding.label("accepted by accept_two_holders = true; `node status` shows it");
+    }
+}
 
 /// The names of all warnings.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -107,7 +125,11 @@ pub fn explain(name: &str) -> Option<String> {
     let about = ALL.iter().find(|about| about.name == name)?;
     let text = words::wrapped(&format!("{name}: {}", about.text), "");
     let remedy = words::wrapped(&format!("Remedy: {}", about.remedy), "");
-    Some(format!("{text}\n{remedy}\nallow = [\"{name}\"] in the service silences it.\n"))
+    let silenced = match name {
+        "two-holders" => "Nothing silences it.".to_owned(),
+        _ => format!("allow = [\"{name}\"] in the service silences it."),
+    };
+    Some(format!("{text}\n{remedy}\n{silenced}\n"))
 }
 
 /// Reads `allow`.

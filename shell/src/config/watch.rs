@@ -56,6 +56,10 @@ pub const EDGES: &[&str] = &[
     "journal_well",
     "daemon_started",
     "daemon_stopped",
+    "role",
+    "peer",
+    "peer_refused",
+    "nodes",
 ];
 
 /// Reads `[watch]`: where to listen.

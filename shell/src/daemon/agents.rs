@@ -7,13 +7,13 @@ use rustix::io::Errno;
 
 use super::Daemon;
 use super::once::ONCE;
-use crate::board::key;
 use crate::check::agent::beat::{Beat, Key};
 use crate::check::agent::ears::{At, Ears, Words};
 use crate::check::agent::heard::{Heard, NOT_REPORTED, Taken, Why};
 use crate::check::outcome::{Outcome, code};
 use crate::check::{Answer, ProbeId};
 use crate::config::plan::Kind;
+use crate::key;
 use crate::message::{self, cause, words};
 use crate::reactor::Token;
 

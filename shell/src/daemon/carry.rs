@@ -43,20 +43,24 @@ impl Daemon {
         self.say_host(message::Event::DaemonStopped, host::daemon_stopped(why, self.leave));
         self.supervisor.stopping();
         self.ask_why_we_end();
-        if self.leave {
+        self.stop_groups();
+        if self.leave && self.is_cluster_gone() {
             return;
         }
         let mut order = self.start_order();
         order.reverse();
-        self.to_stop = order.into_iter().filter(|service| self.ends_with_us(*service)).collect();
-        let longest = self
-            .to_stop
+        // What moves between nodes has been let go by its group, also where the others stay.
+        let moves = |service: &usize| self.group_of(*service).is_some();
+        let longest = order
             .iter()
+            .filter(|service| moves(service) || !self.leave && self.ends_with_us(**service))
             .map(|service| self.plan.services[*service].policy.limits().stop_timeout);
         let patience = longest.fold(END_SLACK, |sum, one| {
             Span::from_millis(sum.as_millis().saturating_add(one.as_millis()))
         });
         let at = self.now.after(patience);
+        let ends = |service: &usize| !self.leave && !moves(service) && self.ends_with_us(*service);
+        self.to_stop = order.iter().copied().filter(ends).collect();
         self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_END, 0), at);
         self.stop_next();
     }
@@ -83,6 +87,7 @@ impl Daemon {
     /// The services had their time.
     pub(super) fn end_is_late(&mut self) {
         self.to_stop.clear();
+        self.groups_are_late();
     }
 
     pub(super) fn control_ready(&mut self, ready: Ready) {

@@ -93,7 +93,7 @@ impl Daemon {
     }
 
     /// R14: those that need `service` are held while it is not ok.
-    fn settle_needs(&mut self, service: usize) {
+    pub(super) fn settle_needs(&mut self, service: usize) {
         for dependent in self.dependents(service) {
             self.settle_need(dependent);
         }
@@ -102,9 +102,10 @@ impl Daemon {
     /// Holds or releases `service` by what it needs.
     pub(super) fn settle_need(&mut self, service: usize) {
         let needs = &self.plan.services[service].needs;
-        let unmet = needs
-            .iter()
-            .any(|need| self.watches.get(*need as usize).is_some_and(|watch| !watch.meets_needs()));
+        let unmet = needs.iter().any(|need| {
+            let watch = self.watches.get(*need as usize);
+            watch.is_some_and(|watch| !watch.meets_needs()) && !self.runs_elsewhere(*need as usize)
+        });
         let held = self.watches[service].monitor.held_by(Holder::Need);
         match (unmet, held) {
             (true, false) => self.feed(service, Event::Hold(Holder::Need)),

@@ -54,6 +54,9 @@ impl Daemon {
         if self.plan.services[service].giveover == GoesTo::Board {
             return self.give_over_to_board(service, ticket, reason);
         }
+        if self.plan.services[service].giveover == GoesTo::Node {
+            return self.give_over_to_node(service, ticket, reason);
+        }
         let goes = self.plan.services[service].giveover == GoesTo::Command;
         let other = [Candidate { node: OTHER, up: true, vetoes: false }];
         let request = Request {
@@ -110,7 +113,7 @@ impl Daemon {
         }
     }
 
-    fn denied(&mut self, service: usize, ticket: Ticket, why: &str) {
+    pub(super) fn denied(&mut self, service: usize, ticket: Ticket, why: &str) {
         self.leave_handover(service);
         let dead = self.watches[service].monitor.is_dead();
         self.say(service, message::Event::Denied, words::denied(why, dead));
@@ -118,7 +121,7 @@ impl Daemon {
         self.answer_operator(service, Wanted::Giveover, Err(why));
     }
 
-    fn not_now(&mut self, service: usize, ticket: Ticket, why: &str) {
+    pub(super) fn not_now(&mut self, service: usize, ticket: Ticket, why: &str) {
         self.leave_handover(service);
         self.say(service, message::Event::NotNow, words::not_now(why, 10_000));
         self.feed(service, Event::GiveoverDone { ticket, outcome: GiveoverOutcome::NotNow });
@@ -185,7 +188,14 @@ impl Daemon {
         self.aborted(service, ticket, false, cause, "it could not be proven stopped");
     }
 
-    fn aborted(&mut self, service: usize, ticket: Ticket, stopped: bool, cause: Cause, why: &str) {
+    pub(super) fn aborted(
+        &mut self,
+        service: usize,
+        ticket: Ticket,
+        stopped: bool,
+        cause: Cause,
+        why: &str,
+    ) {
         self.leave_handover(service);
         self.say(service, message::Event::Aborted, words::aborted(why, stopped));
         let outcome = GiveoverOutcome::Aborted { stopped, cause };
@@ -268,6 +278,11 @@ impl Daemon {
         let (machine, now) = (self.watches[service].machine, self.now);
         self.journal.note(now, Note::Stage { machine, ticket, stage });
         self.journal.flush(now);
+    }
+
+    /// Its group is being let go for it.
+    pub(super) fn enter_stopping(&mut self, service: usize, ticket: Ticket) {
+        self.enter(service, ticket, Asked::Stopping);
     }
 
     /// The board has been asked: journalled it is already.

@@ -6,6 +6,7 @@
 mod agents;
 pub(crate) mod board;
 mod carry;
+mod cluster;
 mod control;
 mod cycle;
 mod database;
@@ -113,6 +114,10 @@ pub struct Daemon {
     control: Control,
     /// The board, if there is one.
     board: Option<Box<board::Board>>,
+    /// The other nodes, if there are any.
+    cluster: Option<Box<cluster::Cluster>>,
+    /// The node that a person wants a giveover to go to, while that is asked for.
+    wanted_to: Option<String>,
     /// Where people and programs look, if anywhere.
     web: Option<Box<web::Web>>,
     hooks: hooks::Hooks,
@@ -188,7 +193,7 @@ impl Daemon {
     /// Only those of the wait itself.
     fn run_loop(&mut self) -> io::Result<()> {
         self.now = self.clock.now();
-        while !(self.ending && self.to_stop.is_empty()) {
+        while !(self.ending && self.to_stop.is_empty() && self.is_cluster_gone()) {
             self.turn()?;
         }
         self.take_leave_of_board();
@@ -237,6 +242,7 @@ impl Daemon {
         self.take_answers();
         self.reload_that_waited();
         self.look_after_journal();
+        self.look_after_cluster();
         self.look_after_board();
         Ok(())
     }
@@ -252,6 +258,7 @@ impl Daemon {
                 if let Some(databases) = &mut self.databases {
                     databases.names_ready(&mut self.reactor, now);
                 }
+                self.cluster_names_ready();
             }
             Room::Database => {
                 if let Some(databases) = &mut self.databases {
@@ -270,6 +277,9 @@ impl Daemon {
             Room::Hook => self.hook_ready(ready),
             Room::Pool => self.pool_ready(ready),
             Room::PoolCommand => self.pool_command_ready(ready),
+            Room::Cluster => self.cluster_ready(ready),
+            Room::GroupCommand => self.group_command_ready(ready),
+            Room::Address => self.address_ready(ready),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }
@@ -298,6 +308,9 @@ impl Daemon {
             Room::Hook => self.hook_due(token),
             Room::Pool => self.pool_is_due(token),
             Room::PoolCommand => self.pool_command_due(token),
+            Room::Cluster => self.cluster_due(),
+            Room::GroupCommand => self.group_command_due(token),
+            Room::Address => {}
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),

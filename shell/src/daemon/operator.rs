@@ -80,6 +80,7 @@ impl Daemon {
             }
             "board" => self.command_board(client, &who, command),
             "pool" => self.command_pool(client, &who, command),
+            "node" => self.command_node(client, &who, command),
             "debug" => {
                 let level = command.level.as_deref().unwrap_or("off");
                 let reply = self.set_debug(level, &who);
@@ -121,7 +122,7 @@ impl Daemon {
             "start" => self.operator_start(service, who, command.from.as_deref()),
             "stop" => self.operator_stop(service, who),
             "restart" => self.operator_restart(service, who),
-            "giveover" => self.operator_giveover(service, who),
+            "giveover" => self.operator_giveover(service, who, command.to.as_deref()),
             "hold" => self.operator_hold(service, who, command),
             "release" => self.operator_release(service, who),
             "clear" => {
@@ -140,6 +141,9 @@ impl Daemon {
     fn operator_start(&mut self, service: usize, who: &str, from: Option<&str>) -> AtOnce {
         if self.is_handed_over(service) {
             return no(HANDED_OVER); // or it would run here and there
+        }
+        if let Some(why) = self.why_not_here(service) {
+            return no(&why);
         }
         if from.is_some() {
             self.taken_back(service);
@@ -172,6 +176,9 @@ impl Daemon {
         if !matches!(self.work(service), Work::Idle | Work::Starting(_)) {
             return no(UNDER_WAY);
         }
+        if let Some(why) = self.why_not_here(service) {
+            return no(&why);
+        }
         self.note_asked(service, Wish::Stop.word(), who);
         self.watches[service].more().asked_by = Some(who.to_owned());
         // Nobody restarts what is being stopped.
@@ -203,7 +210,7 @@ impl Daemon {
         if begun { None } else { no(UNDER_WAY) }
     }
 
-    fn operator_giveover(&mut self, service: usize, who: &str) -> AtOnce {
+    fn operator_giveover(&mut self, service: usize, who: &str, to: Option<&str>) -> AtOnce {
         let monitor = &self.watches[service].monitor;
         if self.handover(service).is_some() {
             return no("its giveover is under way already");
@@ -219,7 +226,9 @@ impl Daemon {
             return no("nobody can take it over: it goes to nobody");
         }
         self.note_asked(service, "giveover", who);
+        self.wanted_to = to.map(str::to_owned);
         self.feed(service, Event::Giveover);
+        self.wanted_to = None;
         let begun = self.watches[service].monitor.giveover_under_way().is_some();
         if begun { None } else { no(UNDER_WAY) }
     }

@@ -59,6 +59,9 @@ fn load(options: &Options) -> Result<Plan, u8> {
             if options.observe || plan.host.observe {
                 start::observe(&mut plan);
             }
+            if options.witness {
+                only_vote(&mut plan);
+            }
             Ok(plan)
         }
         Err(report) => {
@@ -68,6 +71,14 @@ fn load(options: &Options) -> Result<Plan, u8> {
             Err(exit::CONFIGURATION)
         }
     }
+}
+
+/// A witness serves nothing: what else the file has is for the others.
+fn only_vote(plan: &mut Plan) {
+    plan.services.clear();
+    plan.pools.clear();
+    plan.host.trusted.clear();
+    plan.board = None;
 }
 
 /// What the first step leaves to the second: the options, then the plan.

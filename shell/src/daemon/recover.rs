@@ -136,7 +136,7 @@ impl Daemon {
     }
 
     /// Probes that were under way prove nothing: we were not there.
-    fn void_probe(&mut self, service: usize) {
+    pub(super) fn void_probe(&mut self, service: usize) {
         if let Some(ticket) = self.watches[service].monitor.probe_under_way() {
             self.feed(service, Event::Probed { ticket, result: ProbeResult::Void });
         }

@@ -33,6 +33,11 @@ impl Daemon {
             let lines = if lines.is_empty() { vec!["nothing would change".into()] } else { lines };
             return Reply { exit, lines };
         }
+        if plan.cluster != self.plan.cluster {
+            let text = "[cluster], [node.NAME] and [group.NAME] are read at a start only: restart, \
+                        one node after the other";
+            return Reply { exit: 1, lines: vec![text.into()] };
+        }
         if self.pending_work() {
             let text = "a start, stop or giveover is under way; ask again when it is done";
             return Reply { exit: 1, lines: vec![text.into()] };
@@ -123,7 +128,10 @@ impl Daemon {
     fn pending_work(&self) -> bool {
         let under_way =
             |service| self.work(service) != Work::Idle || self.handover(service).is_some();
-        self.is_board_asked() || !self.pending.is_empty() || (0..self.shown()).any(under_way)
+        self.is_board_asked()
+            || self.is_group_moving()
+            || !self.pending.is_empty()
+            || (0..self.shown()).any(under_way)
     }
 
     /// Puts `plan` in the place of the old one. Monitors go along by name.
@@ -178,6 +186,7 @@ impl Daemon {
             self.journal.forget(now, gone.machine);
         }
         self.add_services();
+        self.place_groups();
         self.begin_agents();
         for service in fresh {
             if service < self.shown() {

@@ -9,6 +9,7 @@ use giveover_core::policy::{FailoverMode, Limits, Policy, Scope};
 use giveover_core::time::Span;
 use serde::{Deserialize, Serialize};
 
+use super::cluster::Lacking;
 use super::control::Control;
 use super::events::Events;
 use super::host::HostState;
@@ -51,10 +52,15 @@ pub struct Options {
     pub paint: Paint,
     /// End once nothing is under watch any more: for the demo.
     pub until_given_over: bool,
+    /// It is a member that only votes.
+    pub witness: bool,
 }
 
 /// A required board is armed within this, or we do not start.
 const BOARD_PATIENCE: Span = Span::from_secs(15);
+
+/// Trusted servers have this long for their first answer.
+const TRUSTED_PATIENCE: Span = Span::from_secs(15);
 
 /// The configuration of the system.
 pub const SYSTEM_FILE: &str = "/etc/giveover/giveover.toml";
@@ -65,6 +71,14 @@ pub mod exit {
     pub const STOPPED: u8 = 0;
     /// The configuration was refused.
     pub const CONFIGURATION: u8 = 3;
+    /// No right to change addresses.
+    pub const NO_PRIVILEGE: u8 = 10;
+    /// No trusted server answers, and there are other nodes.
+    pub const NO_TRUSTED: u8 = 11;
+    /// A peer refuses this node.
+    pub const REFUSED_BY_PEER: u8 = 13;
+    /// The port that nodes hear each other on is taken.
+    pub const PORT_IN_USE: u8 = 14;
     /// Another daemon runs already.
     pub const RUNNING: u8 = 15;
     /// The state directory cannot be used.
@@ -83,6 +97,9 @@ struct Refusal(u8, String);
 pub(super) fn watch(options: &Options, plan: Plan) -> u8 {
     match Daemon::prepare(options, plan) {
         Ok(mut daemon) => {
+            if let Err(Lacking(status, text)) = daemon.join(options) {
+                return daemon.without(status, &text);
+            }
             let ended = match daemon.await_board() {
                 Ok(true) => {
                     daemon.begin();
@@ -134,6 +151,8 @@ impl Daemon {
             signals,
             notify,
             board: None,
+            cluster: None,
+            wanted_to: None,
             web: None,
             hooks: super::hooks::Hooks::new(),
             rights,
@@ -263,11 +282,16 @@ impl Daemon {
         }
         self.begin_agents();
         for service in self.start_order() {
-            self.bring_up(service);
+            if self.group_of(service).is_some() {
+                self.bring_up_member(service);
+            } else {
+                self.bring_up(service);
+            }
         }
-        if self.plan.services.len() > self.shown() {
+        if self.plan.services.len() > self.shown() && self.cluster.is_none() {
             self.begin_trusted();
         }
+        self.begin_cluster();
         for service in 0..self.shown() {
             self.settle_need(service);
         }
@@ -293,6 +317,39 @@ impl Daemon {
             self.turn()?;
         }
         Ok(true)
+    }
+
+    /// Takes up the nodes, if there are any: nothing is started before it is known that this one
+    /// may take part.
+    fn join(&mut self, options: &Options) -> Result<(), Lacking> {
+        self.open_cluster(options.witness)?;
+        self.place_groups();
+        if self.cluster.is_none() || self.plan.services.len() <= self.shown() {
+            return Ok(());
+        }
+        self.begin_trusted();
+        let until = self.now.after(TRUSTED_PATIENCE);
+        self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_BOARD, 0), until);
+        let bug = |error| Lacking(exit::BUG, format!("giveover: the loop cannot wait: {error}"));
+        while self.is_asking_trusted() && !self.ending && self.now < until {
+            self.turn().map_err(bug)?;
+        }
+        match self.lacks_trusted() {
+            Some(lacking) if !options.witness => Err(lacking),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the first question to trusted servers is under way.
+    fn is_asking_trusted(&self) -> bool {
+        let watch = self.watches.get(self.shown());
+        watch.is_some_and(|watch| watch.checks.iter().any(|check| check.result.is_none()))
+    }
+
+    fn without(self, status: u8, text: &str) -> u8 {
+        let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+        self.finish(Ok(()));
+        status
     }
 
     fn without_board(self) -> u8 {
@@ -336,8 +393,15 @@ impl Daemon {
             databases.end(&mut self.reactor);
         }
         self.end_pool_errands();
+        let refused = self.end_cluster();
         let status = match ended {
-            Ok(()) => exit::STOPPED,
+            Ok(()) => match refused {
+                Some((status, why)) => {
+                    let _ = writeln!(std::io::stderr(), "{why}");
+                    status
+                }
+                None => exit::STOPPED,
+            },
             Err(error) => {
                 let _ = writeln!(std::io::stderr(), "giveover: the loop cannot wait: {error}");
                 exit::BUG

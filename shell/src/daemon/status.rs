@@ -28,7 +28,7 @@ impl Daemon {
             at: self.clock.wall(self.now),
             host,
             services,
-            groups: Vec::new(),
+            groups: self.group_docs(),
             pools: self.pool_docs(),
             board: self.board_doc(),
         }
@@ -89,6 +89,7 @@ impl Daemon {
                 GoesTo::Command => "command",
                 GoesTo::Board => "board",
                 GoesTo::Nobody => "none",
+                GoesTo::Node => "node",
             }
             .to_owned(),
             pid: self.pid(service),
@@ -298,8 +299,11 @@ impl Daemon {
             },
             Status::Offline if hands_over(watch) => "giveover.command runs".to_owned(),
             Status::Offline => match monitor.waiting_for() {
-                Waiting::GivenOver => "given over".to_owned(),
-                _ => "stopped on purpose".to_owned(),
+                Waiting::GivenOver if self.group_of(service).is_none() => "given over".to_owned(),
+                _ => match self.why_not_here(service) {
+                    Some(elsewhere) => elsewhere,
+                    None => "stopped on purpose".to_owned(),
+                },
             },
             Status::Ok => String::new(),
             Status::Degraded | Status::Faulted if monitor.is_dead() => {

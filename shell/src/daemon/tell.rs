@@ -322,6 +322,7 @@ impl Daemon {
     fn tell_giveover(&mut self, service: usize, reason: Reason) {
         let to = match self.plan.services[service].giveover {
             GoesTo::Board => "the board",
+            GoesTo::Node => "another node",
             GoesTo::Command | GoesTo::Nobody => "giveover.command",
         };
         let (restarts, _) = self.budget(service);

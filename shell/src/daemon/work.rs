@@ -35,6 +35,8 @@ pub(super) enum Then {
     Rest,
     /// It is handed over.
     HandOver(Ticket),
+    /// Its group is let go here.
+    Leave,
     /// The daemon ends.
     End,
 }
@@ -128,6 +130,9 @@ impl Daemon {
             }
             (_, Done::StoppedByOther) => self.stopped_by_other(service),
             (_, Done::StartedByOther) => {
+                if self.stop_stranger(service) {
+                    return;
+                }
                 self.note_started(service, Starter::Systemd);
                 let first = self.plan.services[service].policy.limits().thorough_probe_interval;
                 self.feed(service, Event::Begin { first, started: true });
@@ -195,6 +200,10 @@ impl Daemon {
                 self.watches[service].more().work = Work::Idle;
                 self.hand_over(service, ticket);
             }
+            Then::Leave => {
+                self.watches[service].more().work = Work::Idle;
+                self.member_stopped(service, None);
+            }
             Then::End => {
                 self.watches[service].more().work = Work::Idle;
                 self.ended(service);
@@ -210,6 +219,7 @@ impl Daemon {
                 self.feed(service, Event::RestartDone { ticket, outcome });
             }
             Then::HandOver(ticket) => self.handover_not_stopped(service, ticket, cause),
+            Then::Leave => return self.member_stopped(service, Some(cause)),
             Then::Rest => {
                 self.tell_stop_failed(service, cause);
                 // Something of it still runs: its monitor goes on.
@@ -225,7 +235,7 @@ impl Daemon {
             Then::Start(_) => Wanted::Start,
             Then::Rest => Wanted::Stop,
             Then::HandOver(_) => Wanted::Giveover,
-            Then::End => return, // nobody is answered any more
+            Then::Leave | Then::End => return, // nobody is answered any more
         };
         let why = "it could not be stopped; something of it still runs";
         self.answer_operator(service, wanted, Err(why));

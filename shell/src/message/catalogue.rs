@@ -257,6 +257,20 @@ catalogue! {
     PoolDriver "pool_driver" Error 0x83de0b93946a0998d6567964cfbaa4dd;
     /// Whoever is told of a pool's members follows again.
     PoolDriverWell "pool_driver_well" Notice 0x068c193bf65cc9029f777337923fe54e;
+    /// What this node is for a group has changed: active, standby or down, in which term and by how
+    /// many votes.
+    Role "role" Notice 0x3d0f5b9a64c14e7f9b2a80c7d1e6f352;
+    /// Another node is heard, or is heard no more. `giveover node status` says why.
+    Peer "peer" Notice 0x90b7e2c45d1f4a68a3e90f7b6c2d8154;
+    /// A group's addresses came up here, or went, or something is in the way of that.
+    Address "address" Notice 0x84f0d3a96b1e4c57a2e9517c0d38bf62;
+    /// Another node's configuration differs, so it counts for nothing until both have the same.
+    PeerRefused "peer_refused" Error 0x6c1de80f2b934f57b4d7a9e3502fc861;
+    /// Nodes could not do what they should: a vote that was not kept, a fence that was not
+    /// acknowledged, a stop that is not proven, two that are active.
+    Nodes "nodes" Error 0xe51a7c93d0b64281a6f80e4d7b3c2f9a;
+    /// How the nodes of the configuration decide between them, and what each fault costs.
+    Decides "decides" Notice 0x27f3b8d51ce94a0e8d65f1a904b7e3c2;
     /// The configuration was read again. Services whose name stays keep their histories.
     Reloaded "reloaded" Notice 0xa70fd077e69a43e69177b33286110dee;
     /// The configuration was refused and the old one goes on. `giveover check` shows every error.

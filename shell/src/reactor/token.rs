@@ -38,10 +38,16 @@ pub enum Room {
     Pool,
     /// Commands of pools.
     PoolCommand,
+    /// The link to other nodes.
+    Cluster,
+    /// Commands of groups: `on_active`, `on_standby`, a fence.
+    GroupCommand,
+    /// Who holds the addresses of groups.
+    Address,
 }
 
 impl Room {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 20] = [
         Self::Daemon,
         Self::Control,
         Self::Monitor,
@@ -59,6 +65,9 @@ impl Room {
         Self::Hook,
         Self::Pool,
         Self::PoolCommand,
+        Self::Cluster,
+        Self::GroupCommand,
+        Self::Address,
     ];
 }
 

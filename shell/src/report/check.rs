@@ -10,6 +10,7 @@ use giveover_core::time::Span;
 use serde_json::{Value, json};
 
 use self::outlook::Outlook;
+use crate::config::cluster::{decides, told};
 use crate::config::diff::waits;
 use crate::config::plan::{BoardKind, BoardPlan, GoesTo, Plan, Run, ServicePlan};
 use crate::config::quantity::{readable, written};
@@ -43,6 +44,10 @@ pub fn text(loaded: &Loaded, findings: &Report) -> String {
     if !plan.pools.is_empty() {
         text += &format!(", {}", many(plan.pools.len(), "pool"));
     }
+    if let Some(cluster) = &plan.cluster {
+        let (nodes, groups) = (cluster.nodes.len(), cluster.groups.len());
+        text += &format!(", {}, {}", many(nodes, "node"), many(groups, "group"));
+    }
     if !findings.is_empty() {
         let _ = write!(text, ", {}", findings.summary()); // a String takes everything
     }
@@ -63,6 +68,12 @@ pub fn text(loaded: &Loaded, findings: &Report) -> String {
     for pool in &plan.pools {
         for line in pool::sentences(pool) {
             text.push_str(&words::wrapped(&format!("pool {}: {line}", pool.name), "  "));
+        }
+    }
+    if let Some(cluster) = &plan.cluster {
+        text.push('\n');
+        for line in std::iter::once(decides(cluster)).chain(told(cluster)) {
+            text.push_str(&words::wrapped(&format!("cluster: {line}"), "  "));
         }
     }
     if !findings.is_empty() {
@@ -233,6 +244,7 @@ fn goes_to(service: &ServicePlan) -> String {
     match (service.policy.gives_over(), service.giveover) {
         (true, GoesTo::Command) => "command".to_owned(),
         (true, GoesTo::Board) => "board".to_owned(),
+        (true, GoesTo::Node) => "another node".to_owned(),
         (true, GoesTo::Nobody) | (false, _) => {
             let mode = service.policy.limits().failover_mode.word();
             let acts_as = if mode == "log_only" { mode } else { "restart_only" };

@@ -11,6 +11,7 @@ pub mod found;
 pub mod log;
 pub mod metrics;
 pub mod model;
+pub mod node;
 pub mod page;
 pub mod paint;
 pub mod phrase;

@@ -15,12 +15,113 @@ pub struct StatusDoc {
     pub host: HostDoc,
     /// The services in file order.
     pub services: Vec<ServiceDoc>,
-    /// Not in this version: empty.
-    pub groups: Vec<()>,
+    /// The groups that move between nodes, in file order.
+    pub groups: Vec<GroupDoc>,
     /// The pools in file order.
     pub pools: Vec<PoolDoc>,
     /// The board that resets this host; null without one.
     pub board: Option<BoardDoc>,
+}
+
+/// One group, as this node sees it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GroupDoc {
+    /// Its name.
+    pub name: String,
+    /// What this node is for it: `init`, `standby`, `active`, `down`.
+    pub role: String,
+    /// Since when.
+    pub since: String,
+    /// For how long.
+    pub for_ms: u64,
+    /// The node that is active, as far as this one knows.
+    pub active: Option<String>,
+    /// The highest term known to have had an active.
+    pub term: u64,
+    /// Who decides: `majority`, `fence`, `stay`, `trusted`.
+    pub quorum: String,
+    /// By how many votes this node is active.
+    pub votes: u8,
+    /// How many win.
+    pub votes_needed: u8,
+    /// How many nodes there are.
+    pub members: u8,
+    /// Two holders are possible, and were accepted in writing.
+    pub two_holders: bool,
+    /// The services that move.
+    pub services: Vec<String>,
+    /// The addresses that move.
+    pub addresses: Vec<String>,
+    /// It is up here.
+    pub holds: bool,
+    /// So long it is held without a renewal.
+    pub lease_ms: u64,
+    /// What is left of the grant under which it is held; null where none is needed.
+    pub grant_left_ms: Option<u64>,
+    /// How long nobody holds it when this node dies, at most; null: until somebody acts.
+    pub takeover_ms: Option<u64>,
+    /// Trusted servers that answered last.
+    pub trusted_answering: u16,
+    /// Trusted servers.
+    pub trusted: u16,
+    /// The nodes in file order.
+    pub nodes: Vec<NodeDoc>,
+}
+
+/// One node, as this one sees it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NodeDoc {
+    /// Its name.
+    pub name: String,
+    /// Its place in the file.
+    pub index: u8,
+    /// It is this node.
+    pub me: bool,
+    /// It only votes.
+    pub witness: bool,
+    /// Where it is.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// What it is: `init` (also a node never heard), `standby`, `active`, `down`.
+    pub role: String,
+    /// The same as the source document numbers it: 1 to 4.
+    pub number: u8,
+    /// It was heard less than `wait` ago, and is accepted.
+    pub alive: bool,
+    /// It said that it is up there.
+    pub holds: bool,
+    /// The term it told.
+    pub term: u64,
+    /// Since when it is in the group, as it told.
+    pub since: Option<String>,
+    /// When it was heard last; null: never since this node began.
+    pub heard_ms: Option<u64>,
+    /// How many more looks may fail.
+    pub life: u8,
+    /// Of how many.
+    pub life_of: u8,
+    /// Why it is not heard: `name`, `refused`, `no_route`, `silent`, `filtered`, `wrong_key`,
+    /// `version`, `replayed`; null where it is.
+    pub why: Option<String>,
+    /// The same in words.
+    pub why_text: Option<String>,
+    /// Why it is not accepted: its configuration differs.
+    pub refused: Option<String>,
+    /// There is a connection to it.
+    pub connected: bool,
+    /// Frames taken.
+    pub taken: u32,
+    /// Frames refused: not frames.
+    pub garbage: u32,
+    /// Frames refused: of another key, or of nobody who has it.
+    pub unauthentic: u32,
+    /// Frames refused: seen before, or for an earlier start.
+    pub repeated: u32,
+    /// Frames refused: more than any node sends.
+    pub over_budget: u32,
 }
 
 /// One pool.
@@ -457,13 +558,13 @@ pub struct EventDoc {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Command {
     /// `start`, `stop`, `restart`, `hold`, `release`, `clear`, `giveover`, `monitor_stop`,
-    /// `monitor_start`, `reload`, `debug`, `board`, `pool`.
+    /// `monitor_start`, `reload`, `debug`, `board`, `pool`, `node`.
     pub verb: String,
     /// `board`: `pair`, `confirm`, `arm`, `disarm`, `grace`, `clear`, `reset`, `end`. `pool`: `drain`,
     /// `enable`, `report`.
     #[serde(default)]
     pub action: Option<String>,
-    /// The services meant; for `pool` a pool and a member.
+    /// The services meant; for `pool` a pool and a member, for `node` a group.
     #[serde(default)]
     pub services: Vec<String>,
     /// All of them.
@@ -496,6 +597,9 @@ pub struct Command {
     /// `pool report`: a work unit has failed.
     #[serde(default)]
     pub failed: bool,
+    /// `node switch`: this node becomes active by a person's word alone.
+    #[serde(default)]
+    pub force: bool,
 }
 
 /// The answer to a command. It comes when the command has been carried out or refused.

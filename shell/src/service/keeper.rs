@@ -17,6 +17,8 @@ pub(super) trait Keeper {
     fn adopt(&mut self, identity: &Identity, context: &mut Context<'_>) -> Adoption;
     fn start(&mut self, context: &mut Context<'_>);
     fn stop(&mut self, context: &mut Context<'_>);
+    /// The stop under way has no more than `limit_ms` left. A unit's is systemd's.
+    fn hurry(&mut self, _limit_ms: u64, _: &mut Context<'_>) {}
     /// A source of it is ready, or its timer is due. It looks for itself what has changed.
     fn wake(&mut self, context: &mut Context<'_>);
     /// A command it had started is over.

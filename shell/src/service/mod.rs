@@ -176,6 +176,15 @@ impl Services {
         self.with_service(reactor, service, now, |keeper, context| keeper.stop(context));
     }
 
+    /// The stop under way has no more than `limit` left; what is there then is killed. Units are
+    /// systemd's to kill, and take their own time.
+    pub fn hurry(&mut self, reactor: &mut Reactor, service: u32, limit: Span, now: Instant) {
+        let limit_ms = u64::from(limit.as_millis());
+        self.with_service(reactor, service, now, |keeper, context| {
+            keeper.hurry(limit_ms, context);
+        });
+    }
+
     /// A source of [`Room::Service`] or [`Room::Method`] is ready.
     pub fn ready(&mut self, reactor: &mut Reactor, token: Token, now: Instant) {
         match token.room {

@@ -273,6 +273,16 @@ impl Keeper for Process {
         }
     }
 
+    fn hurry(&mut self, limit_ms: u64, context: &mut Context<'_>) {
+        match std::mem::replace(&mut self.state, State::Down) {
+            State::Stopping(stopping) => {
+                let stopping = stopping.hurried(limit_ms, context);
+                self.pursue(context, stopping);
+            }
+            other => self.state = other,
+        }
+    }
+
     fn wake(&mut self, context: &mut Context<'_>) {
         match std::mem::replace(&mut self.state, State::Down) {
             State::Down => {}

@@ -72,7 +72,10 @@ impl Process {
     fn run(mut self) -> ExitCode {
         loop {
             let due = self.keeper.poll_timeout();
-            let limit = due.map(|due| due.since(now()));
+            let mut limit = due.map(|due| due.since(now()));
+            if !self.inbox.waiting.is_empty() {
+                limit = Some(0); // it came in one piece with what was read before
+            }
             if let Err(errno) = wait(&self.edge, limit) {
                 say(&Told::Said(format!("cannot wait: {errno}")));
                 return ExitCode::from(2);

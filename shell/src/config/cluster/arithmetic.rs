@@ -7,7 +7,8 @@ use super::super::quantity::written;
 use super::ClusterPlan;
 
 /// A line each: the inequality, and the longest outage of each fault.
-pub(in crate::config) fn told(plan: &ClusterPlan) -> Vec<String> {
+#[must_use]
+pub fn told(plan: &ClusterPlan) -> Vec<String> {
     let limits = &plan.limits;
     let mut lines = vec![format!(
         "wait {} is at least (lease {} + jitter {}) × (1 + 2 × {} %) + 1s = {}",
@@ -19,6 +20,29 @@ pub(in crate::config) fn told(plan: &ClusterPlan) -> Vec<String> {
     )];
     lines.extend(outages(plan));
     lines
+}
+
+/// How the nodes decide, in one line.
+#[must_use]
+pub fn decides(plan: &ClusterPlan) -> String {
+    let members = &plan.members;
+    match members.quorum {
+        Quorum::Majority => format!(
+            "quorum = \"majority\": more than half of {} must vote for an active; never two holders",
+            members.count
+        ),
+        Quorum::Fence => "quorum = \"fence\": a silent peer's power is cut before its place is \
+                          taken; never two holders"
+            .to_owned(),
+        Quorum::Stay => "quorum = \"stay\": nobody takes over from an active that is only silent; \
+                         never two holders"
+            .to_owned(),
+        Quorum::Trusted => {
+            "quorum = \"trusted\": silence is enough to take over; TWO HOLDERS when \
+                            only the link between nodes is cut"
+                .to_owned()
+        }
+    }
 }
 
 fn tenths(rate: u16) -> String {
@@ -41,6 +65,16 @@ fn takeover(plan: &ClusterPlan) -> Span {
         + u64::from(limits.heartbeat.as_millis())
         + u64::from(limits.stand_step.as_millis()) * u64::try_from(standbys).unwrap_or(0);
     span(ms)
+}
+
+/// How long nobody holds a group when its active dies, at most, in milliseconds; `None`: until
+/// somebody does something about it.
+#[must_use]
+pub fn takeover_ms(plan: &ClusterPlan) -> Option<u64> {
+    let members = &plan.members;
+    let alone = members.quorum == Quorum::Majority && members.count == 2;
+    let never = alone || members.quorum == Quorum::Stay;
+    (!never).then(|| u64::from(takeover(plan).as_millis()))
 }
 
 fn outages(plan: &ClusterPlan) -> Vec<String> {

@@ -16,23 +16,31 @@ use super::keys;
 use super::node::NodePlan;
 
 /// One group.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct GroupPlan {
-    pub(super) name: String,
-    pub(super) services: Vec<String>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupPlan {
+    /// Its name.
+    pub name: String,
+    /// The services that move together, by name.
+    pub services: Vec<String>,
     /// The services run on every node; only addresses move.
-    pub(super) everywhere: bool,
-    pub(super) addresses: Vec<(IpAddr, u8)>,
-    interface: Option<String>,
+    pub everywhere: bool,
+    /// The addresses that move, each with the length of its network's prefix.
+    pub addresses: Vec<(IpAddr, u8)>,
+    /// Where they are, if that is said.
+    pub interface: Option<String>,
     /// A name for the addresses beside the interface's own.
-    label: Option<String>,
+    pub label: Option<String>,
     /// What sets, takes off and announces an address, where the kernel is not to be asked.
-    commands: Option<Commands>,
+    pub commands: Option<Commands>,
     /// As they ask the first node.
-    pub(super) checks: Vec<CheckPlan>,
-    on_active: Option<Vec<String>>,
-    on_standby: Option<Vec<String>>,
-    pingpong_interval: Span,
+    #[serde(skip)] // refused in this version
+    pub checks: Vec<CheckPlan>,
+    /// Must succeed before the addresses come up.
+    pub on_active: Option<Vec<String>>,
+    /// Runs once they are gone.
+    pub on_standby: Option<Vec<String>>,
+    /// A node that gave it over does not get it back within this.
+    pub pingpong_interval: Span,
 }
 
 /// What is run for an address, which stands for `$ADDRESS` and `$_IP_$` in its words.
@@ -65,6 +73,7 @@ pub(super) fn read_all(
         let reader = Reader::new(table, header(entry), path, &[keys::GROUP], out);
         let group = read(&entry.key, &reader, root, nodes, out);
         unique(&group, &reader, &groups, out);
+        startable(&group, &reader, root, out);
         groups.push(group);
     }
     groups
@@ -132,6 +141,23 @@ fn unique(group: &GroupPlan, reader: &Reader<'_>, before: &[GroupPlan], out: &mu
         if let Some(other) = before.iter().find(has) {
             let message = format!("addresses: {address} is in group.{} already", other.name);
             out.error(reader.place("addresses"), message);
+        }
+    }
+}
+
+/// What nothing starts and stops cannot move.
+fn startable(group: &GroupPlan, reader: &Reader<'_>, root: &Table, out: &mut Findings) {
+    if group.everywhere {
+        return;
+    }
+    for service in &group.services {
+        let has = |key| root.find(&["service", service, key]).is_some();
+        // No preset says what runs it.
+        if !has("unit") && !has("start") {
+            let message =
+                format!("services: `{service}` is only watched: nothing starts or stops it");
+            let finding = out.error(reader.place("services"), message);
+            finding.label(format!("service.{service} needs `unit` or `start`"));
         }
     }
 }

@@ -1,6 +1,22 @@
 //! The keys of the three tables.
 
-use super::super::schema::Key;
+use super::super::schema::{Key, TableOf};
+
+/// The tables, as `giveover schema` lists them.
+pub(in crate::config) const TABLES: [TableOf; 3] = [
+    TableOf {
+        name: "[cluster]",
+        about: "How nodes decide which of them holds a group.",
+        keys: CLUSTER,
+    },
+    TableOf {
+        name: "[node.NAME]",
+        about: "One node. The same file is on all of them: a node is the one that `[host] node` \
+                names, else the one whose address it has.",
+        keys: NODE,
+    },
+    TableOf { name: "[group.NAME]", about: "What moves together between nodes.", keys: GROUP },
+];
 
 const fn key(
     name: &'static str,

@@ -1,11 +1,11 @@
 //! `[cluster]`, `[node.NAME]` and `[group.NAME]`: nodes between which groups move.
 //!
-//! Read and checked whole, though this version runs on a single node: [`super::later`] refuses
-//! the tables, and says with them what they would come to.
+//! Read and checked whole; what of it this version does not carry out is refused by [`refuse`].
 
 mod arithmetic;
 mod group;
 mod keys;
+mod later;
 mod node;
 #[cfg(test)]
 mod tests;
@@ -15,36 +15,44 @@ use std::path::PathBuf;
 use giveover_core::node::{Node as Number, Nodes};
 use giveover_core::peer::{Limits, Members, Quorum, Rules, RulesError};
 use giveover_core::time::Span;
+use serde::{Deserialize, Serialize};
 
-pub use self::group::Commands;
-use self::group::GroupPlan;
-use self::node::NodePlan;
+pub use self::group::{Commands, GroupPlan};
+pub use self::node::NodePlan;
 use super::reader::{Reader, header};
 use super::report::Findings;
 use super::tree::{Entry, Node, Table, Value};
 use super::values;
 use super::words;
 
-pub(super) use self::arithmetic::told;
+pub use self::arithmetic::{decides, takeover_ms, told};
+pub(super) use self::keys::TABLES;
+pub(super) use self::later::refuse;
 
 /// Nodes, and what moves between them.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct ClusterPlan {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClusterPlan {
     /// The key's file, or the bare name of a credential.
-    key: PathBuf,
+    pub key: PathBuf,
     /// Times and counts.
-    limits: Limits,
-    /// Who there is, as the first of them sees it.
-    members: Members,
-    fence: Option<Fence>,
-    port: u16,
-    nodes: Vec<NodePlan>,
-    groups: Vec<GroupPlan>,
+    pub limits: Limits,
+    /// Who there is, as the first of them sees it, until it is known who we are.
+    pub members: Members,
+    /// Which of the nodes this one is, where the file says so; else the one whose address is ours.
+    pub me: Option<Number>,
+    /// What cuts the peer's power.
+    pub fence: Option<Fence>,
+    /// Where nodes without a port of their own hear each other.
+    pub port: u16,
+    /// In file order: a node's place is its number.
+    pub nodes: Vec<NodePlan>,
+    /// In file order: a group's place is its number.
+    pub groups: Vec<GroupPlan>,
 }
 
 /// What cuts a peer's power.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Fence {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fence {
     /// Exit 0 acknowledges.
     Command(Vec<String>),
     /// The second line of our board.
@@ -92,8 +100,25 @@ pub(super) fn read(root: &Table, out: &mut Findings) -> Option<ClusterPlan> {
         observe: false,
     };
     judge(&reader, limits, members, out);
+    let me = me(root, &nodes, out);
     (out.count() == count).then_some(())?;
-    Some(ClusterPlan { key: key?, limits, members, fence, port, nodes, groups })
+    Some(ClusterPlan { key: key?, limits, members, me, fence, port, nodes, groups })
+}
+
+/// The node that `[host] node` names.
+fn me(root: &Table, nodes: &[NodePlan], out: &mut Findings) -> Option<Number> {
+    let entry = root.find(&["host", "node"])?;
+    let Value::Text(name) = &entry.node.value else { return None }; // said of [host]
+    let place = nodes.iter().position(|node| node.name == *name);
+    if place.is_none() {
+        let finding = out.error(entry.node.place, format!("node: there is no [node.{name}]"));
+        let names = nodes.iter().map(|node| node.name.as_str());
+        finding.label(match words::nearest(name, names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "leave it out, and this node is the one whose address it has".to_owned(),
+        });
+    }
+    place.and_then(|place| u8::try_from(place).ok()).map(Number)
 }
 
 fn is_empty(node: &Node) -> bool {
@@ -232,6 +257,26 @@ fn judge(reader: &Reader<'_>, limits: Limits, members: Members, out: &mut Findin
         _ => ("quorum", String::new()),
     };
     out.error(reader.place(key), format!("cluster: {error}")).label(label);
+}
+
+/// The services that are in a group, with the group's name.
+pub(super) fn members(root: &Table) -> Vec<(String, String)> {
+    let Some(entry) = root.get("group") else { return Vec::new() };
+    let Value::Table(groups) = &entry.node.value else { return Vec::new() };
+    let mut found = Vec::new();
+    for group in &groups.0 {
+        let services = match &group.node.value {
+            Value::Table(table) => table.get("services"),
+            _ => None,
+        };
+        let Some(Value::List(items)) = services.map(|entry| &entry.node.value) else { continue };
+        for item in items {
+            if let Value::Text(name) = &item.value {
+                found.push((name.clone(), group.key.clone()));
+            }
+        }
+    }
+    found
 }
 
 /// The names under `entry`, each with its table.

@@ -1,5 +1,7 @@
 //! `[node.NAME]`.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::address;
 use super::super::plan::Host;
 use super::super::reader::{Reader, header};
@@ -10,13 +12,18 @@ use super::super::values;
 use super::keys;
 
 /// One node.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct NodePlan {
-    pub(super) name: String,
-    pub(super) host: Host,
-    pub(super) port: Option<u16>,
-    pub(super) priority: u8,
-    pub(super) witness: bool,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodePlan {
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub host: Host,
+    /// Its port, if not the cluster's.
+    pub port: Option<u16>,
+    /// Of two of one age the higher goes first.
+    pub priority: u8,
+    /// It only votes.
+    pub witness: bool,
 }
 
 /// Reads every node. One that is wrong is there all the same, as far as it could be read: how

@@ -147,11 +147,64 @@ fn groups_have_what_moves_and_nothing_twice() {
     says(&with("[group.g]\nservices = [\"web\"]\non_active = \"x y\"\n"), &["list of words"]);
 }
 
-/// What this version cannot carry out is refused, with what it would come to.
+/// What is carried out is taken, with who this node is.
 #[test]
-fn a_right_cluster_is_still_refused_by_the_file() {
-    let text = cluster("quorum = \"stay\"");
-    let said = super::super::load_str("pair.toml", &text).expect_err("refused").to_string();
-    assert!(said.contains("[cluster] is not in this version"), "{said}");
+fn a_right_cluster_is_taken_with_its_group() {
+    let service = "[service.web]\nunit = \"web.service\"\ncheck.x = \"tcp://127.0.0.1:1\"\n";
+    let group = "[group.g]\nservices = [\"web\"]\non_active = [\"/bin/true\"]\n";
+    let text = cluster("quorum = \"stay\"") + service + group;
+    let named = format!("[host]\nnode = \"b\"\n{text}");
+    let loaded = super::super::load_str("pair.toml", &named).expect("taken");
+    let plan = loaded.plan.cluster.expect("a cluster");
+    assert_eq!((plan.me, plan.groups.len()), (Some(Number(1)), 1));
+    assert_eq!(loaded.plan.services[0].giveover, super::super::plan::GoesTo::Node);
+    let said = told(&plan).join("\n");
     assert!(said.contains("until somebody says `giveover node switch --force`"), "{said}");
+    assert!(decides(&plan).contains("never two holders"));
+    let plan = super::super::load_str("pair.toml", &text).expect("taken").plan;
+    assert_eq!(plan.cluster.expect("a cluster").me, None, "whoever has the address");
+    let wrong = format!("[host]\nnode = \"bb\"\n{text}");
+    let said = super::super::load_str("pair.toml", &wrong).expect_err("refused").to_string();
+    assert!(said.contains("there is no [node.bb]") && said.contains("did you mean `b`?"), "{said}");
+}
+
+/// What this version does not carry out is refused by name, each key once.
+#[test]
+fn what_is_not_carried_out_is_refused_by_name() {
+    let group = "[service.web]\nunit = \"web.service\"\n[group.g]\nservices = [\"web\"]\n\
+                 run = \"all\"\ncheck.x = \"tcp://$NODE:80\"\n";
+    let text = cluster("quorum = \"stay\"") + group;
+    let said = super::super::load_str("pair.toml", &text).expect_err("refused").to_string();
+    for key in ["`check`", "run: \"all\""] {
+        assert_eq!(said.matches(&format!("{key} is not in this version")).count(), 1, "{said}");
+    }
+    let board = "[board]\nport = \"/dev/x\"\nkey = \"/k\"\n";
+    let text = cluster("quorum = \"fence\"\nfence = \"board\"") + board;
+    let said = super::super::load_str("pair.toml", &text).expect_err("refused").to_string();
+    assert!(said.contains("fence: \"board\" is not in this version"), "{said}");
+}
+
+/// A service's giveover in a group, and what nothing starts.
+#[test]
+fn what_moves_is_started_by_us_and_goes_to_a_node() {
+    let with = |service: &str| {
+        let group = "[group.g]\nservices = [\"web\"]\n";
+        let text = cluster("quorum = \"stay\"") + "[service.web]\n" + service + group;
+        super::super::load_str("pair.toml", &text).map(|_| ()).map_err(|said| said.to_string())
+    };
+    let said = with("check.x = \"tcp://127.0.0.1:1\"\n").expect_err("watched only");
+    assert!(said.contains("`web` is only watched: nothing starts or stops it"), "{said}");
+    let said = with("unit = \"w.service\"\ngiveover = \"command\"\n").expect_err("refused");
+    assert!(said.contains("group.g goes to another node as a whole"), "{said}");
+    assert_eq!(with("unit = \"w.service\"\ngiveover = \"node\"\n"), Ok(()));
+    assert_eq!(with("unit = \"w.service\"\ngiveover = \"none\"\n"), Ok(()));
+}
+
+#[test]
+fn two_holders_are_warned_of() {
+    let text = cluster("quorum = \"trusted\"\naccept_two_holders = true")
+        + "[service.web]\nunit = \"w.service\"\ncheck.x = \"http://127.0.0.1/\"\n[group.g]\n\
+           services = [\"web\"]\n";
+    let warnings = super::super::load_str("pair.toml", &text).expect("taken").warnings.to_string();
+    assert!(warnings.contains("two-holders"), "{warnings}");
 }

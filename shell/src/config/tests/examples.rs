@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-const EXAMPLES: [&str; 9] = [
+const EXAMPLES: [&str; 10] = [
     "nginx",
     "redis",
     "two-services",
@@ -14,6 +14,7 @@ const EXAMPLES: [&str; 9] = [
     "nfs",
     "postgres",
     "haproxy-pool",
+    "pair",
 ];
 
 fn path_of(name: &str) -> PathBuf {

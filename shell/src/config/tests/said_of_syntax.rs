@@ -155,7 +155,7 @@ fn a_mark_at_the_beginning_is_no_column() {
         "
 giveover.toml:1:1: error: unknown key `x`
   1 | \u{feff}x = 1
-    | ^ keys here are include, host, giveover, control, board, watch, notify, policy, pool and service
+    | ^ keys here are include, host, giveover, control, board, watch, notify, policy, cluster, node, group, pool and service
 1 error
 ",
     );

@@ -177,7 +177,7 @@ fn service(
     let scope = Scope {
         smallest: Weight::LEAST,
         destination: match giveover {
-            GoesTo::Command => Destination::Elsewhere,
+            GoesTo::Command | GoesTo::Node => Destination::Elsewhere,
             GoesTo::Board => Destination::Board,
             GoesTo::Nobody => Destination::Nobody,
         },

@@ -58,6 +58,13 @@ impl Stopping {
         }
     }
 
+    /// With no more than `limit_ms` left.
+    pub(super) fn hurried(self, limit_ms: u64, context: &Context<'_>) -> Self {
+        let kill_at = self.kill_at.min(context.after(limit_ms * 80 / 100));
+        let fail_at = self.fail_at.min(context.after(limit_ms * 95 / 100));
+        Self { kill_at, fail_at, ..self }
+    }
+
     /// The process that is held.
     pub(super) fn pid(&self) -> Option<u32> {
         self.held.as_ref().map(Child::pid)

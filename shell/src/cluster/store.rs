@@ -1,0 +1,173 @@
+//! What a node must know after a crash: how often it started, and how it voted.
+//!
+//! One small file beside the journal, written anew beside the old one, synced and renamed: it is
+//! whole or it is the one before.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use giveover_core::peer;
+use serde::{Deserialize, Serialize};
+
+/// The first line of the file; a later version's is not read half.
+const FORM: u32 = 1;
+
+/// A file is no longer than this.
+const MOST: u64 = 64 << 10;
+
+/// Why what is there cannot be used. It is left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreError {
+    /// Written by a version that this one does not know.
+    Form(u32),
+    /// Not what we wrote.
+    Damaged,
+    /// The kernel's own.
+    Os(String),
+}
+
+impl std::fmt::Display for StoreError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Form(form) => write!(f, "was written by a later version (form {form})"),
+            Self::Damaged => f.write_str("is damaged: how this node voted is not known"),
+            Self::Os(error) => f.write_str(error),
+        }
+    }
+}
+
+impl From<io::Error> for StoreError {
+    fn from(error: io::Error) -> Self {
+        Self::Os(error.to_string())
+    }
+}
+
+/// What the file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    form: u32,
+    incarnation: u64,
+    groups: Vec<(String, peer::Durable)>,
+}
+
+/// The file, and what it holds.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    kept: Kept,
+}
+
+impl Store {
+    /// Opens the file `cluster` in `dir`, and counts this start: durably, before anything is said.
+    /// `wall_ms` is people's time: a node that has lost its file is then still a later start.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn open(dir: &Path, wall_ms: u64) -> Result<Self, StoreError> {
+        let path = dir.join("cluster");
+        let mut kept = match read(&path) {
+            Ok(bytes) => parse(&bytes)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Kept::default(),
+            Err(error) => return Err(error.into()),
+        };
+        kept.form = FORM;
+        kept.incarnation = kept.incarnation.saturating_add(1).max(wall_ms).max(1);
+        let store = Self { path, kept };
+        store.write()?;
+        Ok(store)
+    }
+
+    /// The number of this start.
+    #[must_use]
+    pub const fn incarnation(&self) -> u64 {
+        self.kept.incarnation
+    }
+
+    /// How the group called `name` stood.
+    #[must_use]
+    pub fn group(&self, name: &str) -> peer::Durable {
+        let found = self.kept.groups.iter().find(|(known, _)| known == name);
+        found.map(|(_, durable)| *durable).unwrap_or_default()
+    }
+
+    /// Keeps how the group called `name` stands, durably.
+    ///
+    /// # Errors
+    /// Those of the disk; what was kept before is kept still.
+    pub fn keep(&mut self, name: &str, durable: peer::Durable) -> io::Result<()> {
+        let before = self.kept.clone();
+        match self.kept.groups.iter_mut().find(|(known, _)| known == name) {
+            Some((_, kept)) => *kept = durable,
+            None => self.kept.groups.push((name.to_owned(), durable)),
+        }
+        let written = self.write();
+        if written.is_err() {
+            self.kept = before;
+        }
+        written
+    }
+
+    fn write(&self) -> io::Result<()> {
+        let text = serde_json::to_vec(&self.kept).map_err(io::Error::other)?;
+        let beside = self.path.with_extension("new");
+        let mut file = File::create(&beside)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        fs::rename(&beside, &self.path)?;
+        let dir = self.path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        File::open(dir.unwrap_or(Path::new(".")))?.sync_all()
+    }
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn parse(bytes: &[u8]) -> Result<Kept, StoreError> {
+    #[derive(Deserialize)]
+    struct Head {
+        form: u32,
+    }
+    let head: Head = serde_json::from_slice(bytes).map_err(|_| StoreError::Damaged)?;
+    if head.form != FORM {
+        return Err(StoreError::Form(head.form));
+    }
+    serde_json::from_slice(bytes).map_err(|_| StoreError::Damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use giveover_core::node::Node;
+    use giveover_core::peer::{Ballot, Durable};
+
+    use super::*;
+
+    #[test]
+    fn starts_are_counted_and_votes_are_kept() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut store = Store::open(dir.path(), 5000).expect("a store");
+        assert_eq!((store.incarnation(), store.group("front")), (5000, Durable::default()));
+        let durable = Durable { term: 7, ballot: Some(Ballot { term: 8, node: Node(1) }) };
+        store.keep("front", durable).expect("kept");
+        let again = Store::open(dir.path(), 4000).expect("a store");
+        assert_eq!((again.incarnation(), again.group("front")), (5001, durable));
+    }
+
+    #[test]
+    fn what_is_torn_or_of_a_later_version_is_said_and_left() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("cluster");
+        let open = || Store::open(dir.path(), 1).expect_err("refused");
+        fs::write(&path, "{\"form\":9,\"more\":1}").expect("a file");
+        assert_eq!(open(), StoreError::Form(9));
+        for text in ["", "{\"form\":1,\"incarnation\":1,\"gro", "{\"form\":1}"] {
+            fs::write(&path, text).expect("a file");
+            assert_eq!(open(), StoreError::Damaged, "{text}");
+            assert_eq!(fs::read(&path).expect("as it was"), text.as_bytes());
+        }
+    }
+}

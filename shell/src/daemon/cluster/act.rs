@@ -1,0 +1,238 @@
+//! Event → `handle` → carry out, for the machine of a group.
+
+use giveover_core::node::Node;
+use giveover_core::peer::{Action, Event, Look, Mismatch, Note, Role, To};
+use giveover_core::wire::peer::Frame;
+
+use super::boot_now;
+use crate::cluster::carrier::Order;
+use crate::cluster::steps::Step;
+use crate::daemon::Daemon;
+use crate::message;
+
+impl Daemon {
+    /// Feeds one event, and carries out what it leads to, in order.
+    pub(super) fn feed_group(&mut self, group: usize, event: Event) {
+        let Some(cluster) = &mut self.cluster else { return };
+        let Some(state) = cluster.groups.get_mut(group) else { return };
+        let actions = state.machine.handle(event, boot_now());
+        for action in &actions {
+            if let Action::Store(durable) = action {
+                if !self.keep_durable(group, *durable) {
+                    // What follows the record in the list is not done.
+                    self.tell_group(group, Event::StoreFailed);
+                    break;
+                }
+                continue;
+            }
+            self.carry_out_of_group(group, *action);
+        }
+        self.tell_who_is_active(group);
+    }
+
+    fn keep_durable(&mut self, group: usize, durable: giveover_core::peer::Durable) -> bool {
+        let Some(cluster) = &mut self.cluster else { return false };
+        let Some(plan) = cluster.plan.groups.get(group) else { return false };
+        match cluster.store.keep(&plan.name, durable) {
+            Ok(()) => true,
+            Err(error) => {
+                let text = format!("{}: a vote cannot be kept: {error}", plan.name);
+                self.say_host(message::Event::Nodes, text);
+                false
+            }
+        }
+    }
+
+    fn carry_out_of_group(&mut self, group: usize, action: Action) {
+        match action {
+            Action::Send { to, message } => {
+                self.send(to, &Frame::Message { group: group as u8, message })
+            }
+            Action::Role { role, term } => self.tell_role(group, role, term),
+            Action::Take { ticket, until } => self.carrier(group, |it| it.take(ticket, until)),
+            Action::Renew { until } => self.carrier(group, |it| it.renew(until)),
+            Action::Release { ticket, how } => self.carrier(group, |it| it.release(ticket, how)),
+            Action::Announce => self.address_step(group, Step::Announce),
+            Action::Fence { ticket, node } => self.begin_fence(group, ticket, node),
+            Action::Look { ticket } => {
+                let look = self.look();
+                self.tell_group(group, Event::Looked { ticket, look });
+            }
+            Action::Quit { by, why } => self.quit(group, by, why),
+            Action::Gone => {
+                if let Some(state) = self.cluster.as_mut().and_then(|it| it.groups.get_mut(group)) {
+                    state.gone = true;
+                }
+            }
+            Action::Note(note) => self.tell_note(group, note),
+            // Kept before; and what a later core adds is nothing here.
+            Action::Store(_) | _ => {}
+        }
+    }
+
+    fn carrier(
+        &mut self,
+        group: usize,
+        wanted: impl FnOnce(&mut crate::cluster::carrier::Carrier) -> Vec<Order>,
+    ) {
+        let Some(cluster) = &mut self.cluster else { return };
+        let Some(state) = cluster.groups.get_mut(group) else { return };
+        let orders = wanted(&mut state.carrier);
+        self.follow_orders(group, orders);
+    }
+
+    /// Carries out what the carrier of a group orders.
+    pub(super) fn follow_orders(&mut self, group: usize, orders: Vec<Order>) {
+        for order in orders {
+            match order {
+                Order::Run(hook) => self.begin_hook(group, hook),
+                Order::Cancel => self.cancel_hooks(group),
+                Order::Address(step) => self.address_step(group, step),
+                Order::Stop { at_once } => self.stop_group(group, at_once),
+                Order::Start => self.start_group(group),
+                Order::Tell(event) => {
+                    if let Event::Released { ok, .. } = event {
+                        self.group_released(group, ok);
+                    }
+                    self.tell_group(group, event);
+                }
+            }
+        }
+    }
+
+    /// P2, P3: trusted servers as they answered last. The services of a group that runs on its
+    /// active only are their monitors' matter: those restart, and give over.
+    fn look(&self) -> Look {
+        let (answering, total) = self.trusted();
+        Look { trusted: (total > 0).then_some(answering > 0), ..Look::default() }
+    }
+
+    /// P12: everybody that was heard refuses this node.
+    fn quit(&mut self, group: usize, by: Node, why: Mismatch) {
+        let Some(cluster) = &mut self.cluster else { return };
+        let name = cluster.plan.groups.get(group).map_or("", |plan| plan.name.as_str());
+        let text = match why {
+            Mismatch::SameNode => {
+                format!("giveover: another node says that it is {}", cluster.name(by))
+            }
+            Mismatch::Addresses => format!(
+                "giveover: {} refuses this node: the services or addresses of group.{name} differ",
+                cluster.name(by)
+            ),
+            Mismatch::Members => format!(
+                "giveover: {} refuses this node: nodes, or who decides, differ",
+                cluster.name(by)
+            ),
+            Mismatch::Thresholds => format!(
+                "giveover: {} refuses this node: times or counts of [cluster] differ",
+                cluster.name(by)
+            ),
+        };
+        cluster.refused = Some(text.clone());
+        cluster.groups.iter_mut().for_each(|state| state.gone = true);
+        self.say_host(
+            message::Event::PeerRefused,
+            text.trim_start_matches("giveover: ").to_owned(),
+        );
+        self.end("a peer refuses this node");
+    }
+
+    fn tell_role(&mut self, group: usize, role: Role, term: u64) {
+        let now = self.now;
+        let Some(cluster) = &mut self.cluster else { return };
+        let Some(plan) = cluster.plan.groups.get(group) else { return };
+        let Some(state) = cluster.groups.get_mut(group) else { return };
+        state.since = now;
+        let text = match role {
+            Role::Active => {
+                let (votes, needed) = (state.machine.votes(), state.machine.rules().votes_needed());
+                let of = cluster.plan.members.count;
+                match state.machine.grant() {
+                    Some(_) => format!("{}: active, term {term}, {votes} of {of} votes", plan.name),
+                    None if votes < needed => {
+                        format!("{}: active by force, term {term}", plan.name)
+                    }
+                    None => format!("{}: active, term {term}", plan.name),
+                }
+            }
+            Role::Init | Role::Standby | Role::Down => {
+                format!("{}: {role}, term {term}", plan.name)
+            }
+        };
+        self.say_host(message::Event::Role, text);
+        if role == Role::Active {
+            self.say_host(message::Event::Watchdog, message::watchdog::ESCALATED.to_owned());
+        }
+    }
+
+    /// Who is active has changed: those who need what moves may be acted on, or no more.
+    fn tell_who_is_active(&mut self, group: usize) {
+        let Some(cluster) = &mut self.cluster else { return };
+        let Some(state) = cluster.groups.get_mut(group) else { return };
+        let active = state.machine.active();
+        if std::mem::replace(&mut state.told, active) == active {
+            return;
+        }
+        let services = state.services.clone();
+        for service in services {
+            self.settle_needs(service);
+        }
+    }
+
+    fn tell_note(&mut self, group: usize, note: Note) {
+        let Some(cluster) = self.cluster.as_deref() else { return };
+        let plan = cluster.plan.groups.get(group);
+        let of = plan.map_or("", |plan| plan.name.as_str());
+        let name = |node| cluster.name(node);
+        let (event, text) = match note {
+            Note::Slept => (
+                message::Event::Nodes,
+                format!("{of}: we did not run for a while: votes and leases are void"),
+            ),
+            Note::Silent(node) => {
+                (message::Event::Peer, format!("{of}: {} is active no more: silent", name(node)))
+            }
+            Note::Mismatched(node, why) => {
+                (message::Event::PeerRefused, format!("{of}: {}: {why}", name(node)))
+            }
+            Note::TwoActives(node) => {
+                (message::Event::Nodes, format!("{of}: {} is active too", name(node)))
+            }
+            // Each attempt may be refused: the next says more.
+            Note::VoteRefused(..) | Note::Heard(_) => return,
+            Note::FenceFailed(node) => (
+                message::Event::Nodes,
+                format!(
+                    "{of}: the fence of {} was not acknowledged; nobody takes over",
+                    name(node)
+                ),
+            ),
+            Note::GrantLost => {
+                (message::Event::Nodes, format!("{of}: too few nodes answer: it is let go here"))
+            }
+            Note::Unheld => {
+                (message::Event::Nodes, format!("{of}: it could not be brought up here"))
+            }
+            Note::NotStopped => (
+                message::Event::Nodes,
+                format!("{of}: what runs here is not proven stopped: it stays here"),
+            ),
+            Note::NotActive => {
+                (message::Event::Peer, format!("{of}: not active here, nothing to give over"))
+            }
+            Note::NotStored => (message::Event::Nodes, format!("{of}: a vote was not kept")),
+        };
+        self.say_host(event, text);
+    }
+
+    /// Sends `frame`, heartbeats and their answers as datagrams, everything else on the
+    /// connection where there is one.
+    fn send(&mut self, to: To, frame: &Frame) {
+        let Some(cluster) = self.cluster.as_deref() else { return };
+        let all = 0..u8::try_from(cluster.pairs.len()).unwrap_or(u8::MAX);
+        match to {
+            To::All => all.map(Node).for_each(|node| self.send_one(node, frame)),
+            To::One(node) => self.send_one(node, frame),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Groups between nodes: the machine of each, fed from the link, the clock and people, and what it
+//! asks for carried out.
+//!
+//! Times in here are those of CLOCK_BOOTTIME: a machine must see that its host was suspended.
+
+mod act;
+mod address;
+mod begin;
+mod doc;
+mod give;
+mod link;
+mod member;
+mod operator;
+mod run;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use giveover_core::arbiter::Arbiter;
+use giveover_core::node::{Node, Nodes};
+use giveover_core::peer::{Event, Peer};
+use giveover_core::time::Instant;
+
+use super::Daemon;
+use super::control::ClientId;
+use crate::check::resolve::Resolver;
+use crate::clock::Reading;
+use crate::cluster::address::holder::Holder;
+use crate::cluster::bucket::Bucket;
+use crate::cluster::carrier::Carrier;
+use crate::cluster::keys::Keys;
+use crate::cluster::net::{Net, TIMER};
+use crate::cluster::pair::Pair;
+use crate::cluster::store::Store;
+use crate::config::plan::ClusterPlan;
+use crate::reactor::{Ready, Room, Run, Runner, Timer, Token};
+
+pub(super) use self::begin::Lacking;
+use self::member::Stopping;
+use self::run::Running;
+
+/// Room for as many nodes as can be told apart.
+const ROOM: usize = Nodes::MOST as usize;
+
+/// Frames of nobody known, at once and a second.
+const STRANGERS: u32 = 100;
+const STRANGERS_RATE: u32 = 50;
+
+/// The nodes, as this one has them.
+pub(super) struct Cluster {
+    plan: Box<ClusterPlan>,
+    me: Node,
+    keys: Keys,
+    store: Store,
+    net: Net,
+    /// By node; none for this one.
+    pairs: Vec<Option<Pair>>,
+    /// Where each is, as far as that is known.
+    addresses: Vec<Option<SocketAddr>>,
+    resolver: Resolver,
+    strangers: Bucket,
+    /// Frames that no budget was left for, or that are of nobody.
+    strange: u32,
+    /// Whether each was heard lately, as people were told.
+    heard: Nodes,
+    groups: Vec<Group>,
+    /// What the machines are yet to be told, and that they are being told.
+    queue: VecDeque<(usize, Event)>,
+    busy: bool,
+    runner: Runner<Running>,
+    /// When connections are looked after.
+    look_at: Instant,
+    armed: Option<(Instant, Timer)>,
+    /// Why we end, if a peer is the reason.
+    refused: Option<String>,
+}
+
+/// One group: as many as in the plan, in its order.
+struct Group {
+    machine: Box<Peer<ROOM>>,
+    arbiter: Arbiter<ROOM>,
+    /// Nodes that said that they gave it over.
+    gave_over: Nodes,
+    carrier: Carrier,
+    /// Its services by place, those that others need first.
+    services: Vec<usize>,
+    stopping: Option<Stopping>,
+    /// The command of its own that runs.
+    hook: Option<Run>,
+    /// Who holds its addresses, if it has any.
+    holder: Option<Holder>,
+    /// They are up, as people were told.
+    address_up: bool,
+    /// A monitor's giveover under way: whose, and to whom.
+    giving: Option<Giving>,
+    /// Since when it has its role here; on the daemon's own time line.
+    since: Instant,
+    /// It was given over, or is about to be, and what follows waits for that.
+    waits: Vec<ClientId>,
+    /// Who was active when people were told last.
+    told: Option<Node>,
+    /// This node has said its last about it.
+    gone: bool,
+}
+
+/// A giveover that a monitor asked for, or a person of one service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Giving {
+    service: usize,
+    ticket: giveover_core::monitor::Ticket,
+    to: Node,
+}
+
+/// The time of the machines of groups.
+fn boot_now() -> Instant {
+    Instant::from_millis(Reading::take().boottime_ms)
+}
+
+impl Cluster {
+    fn name(&self, node: Node) -> String {
+        let plan = self.plan.nodes.get(usize::from(node.0));
+        plan.map_or_else(|| format!("node {}", node.0), |plan| plan.name.clone())
+    }
+
+    fn pair(&mut self, node: Node) -> Option<&mut Pair> {
+        self.pairs.get_mut(usize::from(node.0))?.as_mut()
+    }
+
+    /// When anything of it is due.
+    fn poll_timeout(&self, now: Instant) -> Option<Instant> {
+        let machines = self.groups.iter().filter_map(|group| group.machine.poll_timeout());
+        let connects = self.pairs.iter().flatten().filter_map(Pair::connect_at);
+        let rest = [self.net.poll_timeout(now), Some(self.look_at)];
+        machines.chain(connects).chain(rest.into_iter().flatten()).min()
+    }
+}
+
+impl Daemon {
+    /// A source of [`Room::Cluster`] is ready.
+    pub(super) fn cluster_ready(&mut self, ready: Ready) {
+        let Some(cluster) = &mut self.cluster else { return };
+        cluster.net.ready(&self.reactor, ready, boot_now());
+        self.take_news();
+    }
+
+    /// The timer of [`Room::Cluster`].
+    pub(super) fn cluster_due(&mut self) {
+        let now = boot_now();
+        let Some(cluster) = &mut self.cluster else { return };
+        cluster.armed = None;
+        cluster.net.due(&self.reactor, now);
+        self.take_news();
+        let Some(cluster) = &mut self.cluster else { return };
+        let due = |group: &Group| group.machine.poll_timeout().is_some_and(|at| at <= now);
+        let due: Vec<usize> =
+            cluster.groups.iter().enumerate().filter(|(_, it)| due(it)).map(|it| it.0).collect();
+        for group in due {
+            self.tell_group(group, Event::Timeout);
+        }
+        self.look_after_links();
+    }
+
+    /// The end of every turn: one timer for all that will be due.
+    pub(super) fn look_after_cluster(&mut self) {
+        let Some(cluster) = &mut self.cluster else { return };
+        let boot = boot_now();
+        let wanted = cluster.poll_timeout(boot);
+        if cluster.armed.map(|(at, _)| at) == wanted {
+            return;
+        }
+        if let Some((_, timer)) = cluster.armed.take() {
+            self.reactor.timers.disarm(timer);
+        }
+        let now = self.clock.now();
+        let ours = |at: Instant| Instant::from_millis(now.as_millis() + at.since(boot));
+        let token = Token::new(Room::Cluster, TIMER, 0);
+        cluster.armed = wanted.map(|at| (at, self.reactor.timers.arm(token, ours(at))));
+    }
+
+    /// Tells the machine of a group what happened, once it has been told all that was before.
+    fn tell_group(&mut self, group: usize, event: Event) {
+        let Some(cluster) = &mut self.cluster else { return };
+        cluster.queue.push_back((group, event));
+        if std::mem::replace(&mut cluster.busy, true) {
+            return;
+        }
+        while let Some((group, event)) =
+            self.cluster.as_mut().and_then(|cluster| cluster.queue.pop_front())
+        {
+            self.feed_group(group, event);
+        }
+        if let Some(cluster) = &mut self.cluster {
+            cluster.busy = false;
+        }
+    }
+
+    /// The group that `service` is in, if its nodes decide where it runs.
+    pub(super) fn group_of(&self, service: usize) -> Option<usize> {
+        let cluster = self.cluster.as_deref()?;
+        cluster.groups.iter().position(|group| group.services.contains(&service))
+    }
+
+    /// Whether all groups have said their last, or there are none.
+    pub(super) fn is_cluster_gone(&self) -> bool {
+        self.cluster.as_deref().is_none_or(|cluster| cluster.groups.iter().all(|it| it.gone))
+    }
+
+    /// Told to stop: what is held here is let go in good order, and the others hear of it.
+    pub(super) fn stop_groups(&mut self) {
+        let count = self.cluster.as_deref().map_or(0, |cluster| cluster.groups.len());
+        for group in 0..count {
+            self.tell_group(group, Event::Stop);
+        }
+    }
+
+    /// They had their time.
+    pub(super) fn groups_are_late(&mut self) {
+        if let Some(cluster) = &mut self.cluster {
+            cluster.groups.iter_mut().for_each(|group| group.gone = true);
+        }
+    }
+
+    /// The loop is over: the link is closed. Returns the exit status that a peer is the reason of.
+    pub(super) fn end_cluster(&mut self) -> Option<(u8, String)> {
+        let now = self.now;
+        let cluster = self.cluster.as_deref_mut()?;
+        cluster.runner.cancel_all(&mut self.reactor, now);
+        cluster.net.close(&self.reactor);
+        cluster.groups.iter_mut().filter_map(|it| it.holder.as_mut()).for_each(Holder::close);
+        let why = cluster.refused.take()?;
+        Some((super::exit::REFUSED_BY_PEER, why))
+    }
+}

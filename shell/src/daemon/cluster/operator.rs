@@ -1,0 +1,126 @@
+//! What people ask of groups: `giveover node switch`.
+
+use giveover_core::arbiter::Answer;
+use giveover_core::peer::{Event, Role};
+
+use crate::daemon::Daemon;
+use crate::daemon::control::ClientId;
+use crate::journal::Note;
+use crate::message;
+use crate::report::model::{Command, Reply};
+
+impl Daemon {
+    /// `giveover node switch [GROUP] [--to NODE] [--force]`
+    pub(in crate::daemon) fn command_node(
+        &mut self,
+        client: ClientId,
+        who: &str,
+        command: &Command,
+    ) {
+        if self.cluster.is_none() {
+            return self.refuse(client, 404, "there is no [cluster] in the configuration");
+        }
+        if command.action.as_deref() != Some("switch") {
+            return self.refuse(client, 400, "node knows switch");
+        }
+        let group = match self.group_named(command.services.first().map(String::as_str)) {
+            Ok(group) => group,
+            Err((status, why)) => return self.refuse(client, status, &why),
+        };
+        if let Some(to) = &command.to {
+            let known = self.cluster.as_deref().and_then(|cluster| {
+                cluster.plan.nodes.iter().find(|node| node.name == *to).map(|node| node.witness)
+            });
+            match known {
+                None => return self.refuse(client, 404, &format!("no node is named {to}")),
+                Some(true) => {
+                    let text = format!("{to} is a witness: it never serves");
+                    return self.reply(client, &Reply { exit: 1, lines: vec![text] });
+                }
+                Some(false) => {}
+            }
+        }
+        let (verb, who) = ("node switch".into(), who.into());
+        let note = Note::Asked { machine: None, verb, who, why: "".into() };
+        self.journal.note(self.now, note);
+        if command.force {
+            self.force(client, group, command)
+        } else {
+            self.switch(client, group, command)
+        }
+    }
+
+    /// The group of that name, or the only one.
+    fn group_named(&self, name: Option<&str>) -> Result<usize, (u16, String)> {
+        let groups = self.cluster.as_deref().map_or(&[][..], |cluster| &cluster.plan.groups);
+        match name {
+            Some(name) => groups
+                .iter()
+                .position(|group| group.name == name)
+                .ok_or_else(|| (404, format!("no group is named {name}"))),
+            None if groups.len() == 1 => Ok(0),
+            None if groups.is_empty() => Err((404, "there is no [group.NAME]".to_owned())),
+            None => Err((400, "there are several groups: name one".to_owned())),
+        }
+    }
+
+    fn switch(&mut self, client: ClientId, group: usize, command: &Command) {
+        let Some(cluster) = self.cluster.as_deref() else { return };
+        let Some(state) = cluster.groups.get(group) else { return };
+        let name = cluster.plan.groups.get(group).map_or("", |plan| plan.name.as_str()).to_owned();
+        let no = |text: String| Reply { exit: 1, lines: vec![format!("{name}: {text}")] };
+        if state.machine.role() != Role::Active {
+            let text = match state.machine.active() {
+                Some(node) => {
+                    let node = cluster.name(node);
+                    format!("active on {node}: say it there, or --force it to this node")
+                }
+                None => "active nowhere that is heard; --force makes it active here".to_owned(),
+            };
+            return self.reply(client, &no(text));
+        }
+        let service = state.services.first().copied().unwrap_or(usize::MAX);
+        let me = cluster.plan.nodes.get(usize::from(cluster.me.0)).map(|node| node.name.clone());
+        if command.to.is_some() && command.to == me {
+            let lines = vec![format!("{name}: it is active here already")];
+            return self.reply(client, &Reply { exit: 0, lines });
+        }
+        // A person is bound by what is possible, not by how its service is.
+        match self.ask_arbiter(group, usize::MAX.min(service), true, command.to.as_deref()) {
+            Answer::Granted(to) => {
+                if let Some(state) = self.cluster.as_mut().and_then(|it| it.groups.get_mut(group)) {
+                    state.waits.push(client);
+                }
+                self.tell_group(group, Event::GiveOver { to: Some(to) });
+            }
+            answer @ (Answer::Denied(_) | Answer::NotNow) => {
+                let text = self.denied_words(&answer);
+                self.reply(client, &no(text));
+            }
+        }
+    }
+
+    /// The operator's vote is the only one.
+    fn force(&mut self, client: ClientId, group: usize, command: &Command) {
+        let Some(cluster) = self.cluster.as_deref() else { return };
+        let name = cluster.plan.groups.get(group).map_or("", |plan| plan.name.as_str()).to_owned();
+        let me = cluster.plan.nodes.get(usize::from(cluster.me.0)).map(|node| node.name.clone());
+        let no = |text: &str| Reply { exit: 1, lines: vec![format!("{name}: {text}")] };
+        if command.to.is_some() && command.to != me {
+            return self.reply(client, &no("--force makes it active here: say it on that node"));
+        }
+        let text = format!("{name}: a person makes it active here, whatever the others say");
+        self.say_host(message::Event::Nodes, text);
+        self.tell_group(group, Event::Force);
+        let state = self.cluster.as_deref().and_then(|cluster| cluster.groups.get(group));
+        let reply = match state.map(|state| state.machine.role()) {
+            Some(Role::Active) => {
+                Reply { exit: 0, lines: vec![format!("{name}: active here by force")] }
+            }
+            Some(Role::Init) => no("this node has just started and still listens: ask again"),
+            Some(Role::Down) => no("this node is down: no trusted server answers it"),
+            Some(Role::Standby) | None => no("this node may not be active"),
+        };
+        self.reply(client, &reply);
+    }
+}

@@ -1,0 +1,212 @@
+//! `giveover node status`: who is active, a line a node, and what follows if one dies.
+
+use super::model::{GroupDoc, NodeDoc};
+use super::paint::Paint;
+use super::table::{Column, Edge, Table, WIDTH, cut};
+use crate::message::span;
+
+const COLUMNS: [Column; 6] = [
+    ("NODE", Edge::Left),
+    ("ROLE", Edge::Left),
+    ("ADDRESS", Edge::Left),
+    ("HEARD", Edge::Right),
+    ("LIFE", Edge::Left),
+    ("REFUSED FRAMES", Edge::Left),
+];
+
+/// The columns that give way on a narrow screen: the address, the name.
+const SOFT: [usize; 2] = [2, 0];
+
+/// The screen for a terminal.
+#[must_use]
+pub fn screen(groups: &[GroupDoc], paint: Paint) -> String {
+    let mut lines = Vec::new();
+    for group in groups {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(section(group, paint));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn section(group: &GroupDoc, paint: Paint) -> Vec<String> {
+    let mut lines = vec![heading(group, paint), String::new()];
+    let mut table = Table::new(&COLUMNS, &SOFT);
+    for node in &group.nodes {
+        table.row(cells(node));
+    }
+    lines.extend(table.lines(WIDTH, |_, _, text| text));
+    lines.push(String::new());
+    for node in &group.nodes {
+        lines.extend(trouble(node).map(|text| paint.alarm(&cut(&text, WIDTH))));
+    }
+    if group.two_holders {
+        let text = "quorum = \"trusted\": TWO HOLDERS when only the link between nodes is cut";
+        lines.push(paint.alarm(text));
+    }
+    if group.trusted > 0 {
+        lines.push(format!("trusted  {} of {} answer", group.trusted_answering, group.trusted));
+    }
+    lines.push(cut(&outlook(group), WIDTH));
+    lines
+}
+
+/// `front   active here for 3d, term 7, 2 of 3 votes   lease 5s, 4.2s of it left`
+fn heading(group: &GroupDoc, paint: Paint) -> String {
+    let name = &group.name;
+    let length = span::compact(group.for_ms);
+    let text = match (group.role.as_str(), group.active.as_deref()) {
+        ("active", _) => {
+            let mut text = format!("{name}   active here for {length}, term {}", group.term);
+            if group.grant_left_ms.is_some() {
+                text += &format!(", {} of {} votes", group.votes, group.members);
+            }
+            if !group.addresses.is_empty() {
+                text += &format!("   {}", group.addresses.join(", "));
+            }
+            if let Some(left) = group.grant_left_ms {
+                let lease = span::compact(group.lease_ms);
+                text += &format!("   lease {lease}, {} of it left", tenths(left));
+            }
+            if !group.holds {
+                text += "   COMING UP";
+            }
+            text
+        }
+        (role, Some(active)) => {
+            format!("{name}   {role} here for {length}, active on {active}, term {}", group.term)
+        }
+        (role, None) => {
+            let text = format!("{name}   {role} here for {length}, ACTIVE NOWHERE that is heard");
+            return paint.alarm(&cut(&text, WIDTH));
+        }
+    };
+    cut(&text, WIDTH)
+}
+
+fn cells(node: &NodeDoc) -> Vec<String> {
+    let role = match node.witness {
+        true => "witness".to_owned(),
+        false if !node.me && node.heard_ms.is_none() => "not seen".to_owned(),
+        false if !node.me && !node.alive => format!("silent, was {}", node.role),
+        false => node.role.clone(),
+    };
+    let refused = node.garbage + node.unauthentic + node.repeated + node.over_budget;
+    let host = if node.host.contains(':') { format!("[{}]", node.host) } else { node.host.clone() };
+    vec![
+        format!("{}{}", node.name, if node.me { " *" } else { "" }),
+        role,
+        format!("{host}:{}", node.port),
+        node.heard_ms.map_or_else(|| "-".to_owned(), tenths),
+        match node.witness {
+            true => "-".to_owned(),
+            false => format!("{} of {}", node.life, node.life_of),
+        },
+        if node.me { "-".to_owned() } else { refused.to_string() },
+    ]
+}
+
+/// `0.6s`, and from ten seconds on as everywhere.
+fn tenths(ms: u64) -> String {
+    match ms {
+        0..10_000 => format!("{}.{}s", ms / 1000, ms % 1000 / 100),
+        _ => span::compact(ms),
+    }
+}
+
+/// Why a node is not heard, or not accepted.
+fn trouble(node: &NodeDoc) -> impl Iterator<Item = String> {
+    let refused = node.refused.as_ref().map(|why| format!("{}: REFUSED: {why}", node.name));
+    let why = node.why_text.as_ref().map(|why| format!("{}: {why}", node.name));
+    [refused, why].into_iter().flatten()
+}
+
+/// What follows if the active dies.
+fn outlook(group: &GroupDoc) -> String {
+    let who = match (group.role.as_str(), group.active.as_deref()) {
+        ("active", _) => "this node",
+        (_, Some(active)) => active,
+        (_, None) => return "nobody is active".to_owned(),
+    };
+    let stands = |node: &&NodeDoc| !node.witness && node.alive && node.role == "standby";
+    let next = group.nodes.iter().find(stands).map(|node| node.name.as_str());
+    match (group.takeover_ms, next) {
+        (Some(ms), Some(next)) => {
+            format!("if {who} dies: {next} takes over within {}", span::compact(ms))
+        }
+        (_, None) => format!("if {who} dies: NOBODY can take over now"),
+        (None, Some(next)) => {
+            format!("if {who} dies: somebody must say `giveover node switch --force` on {next}")
+        }
+    }
+}
+
+/// A line a node for other programs: tab-separated, no header, the group's name first.
+#[must_use]
+pub fn plain(groups: &[GroupDoc]) -> String {
+    let mut text = String::new();
+    for group in groups {
+        for node in &group.nodes {
+            text += &format!("{}\t{}\n", group.name, cells(node).join("\t"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, role: &str) -> NodeDoc {
+        NodeDoc {
+            name: name.to_owned(),
+            host: "10.0.0.1".to_owned(),
+            port: 9706,
+            role: role.to_owned(),
+            alive: true,
+            life: 3,
+            life_of: 3,
+            heard_ms: Some(600),
+            ..NodeDoc::default()
+        }
+    }
+
+    #[test]
+    fn an_active_with_a_standby_and_one_that_was_never_seen() {
+        let mut me = node("gw-a", "active");
+        (me.me, me.heard_ms) = (true, None);
+        let mut door = node("door", "init");
+        (door.witness, door.alive, door.heard_ms) = (true, false, None);
+        door.why_text = Some("refused: nothing listens on its port".to_owned());
+        let group = GroupDoc {
+            name: "front".to_owned(),
+            role: "active".to_owned(),
+            for_ms: 3 * 86_400_000,
+            term: 7,
+            votes: 2,
+            members: 3,
+            holds: true,
+            lease_ms: 5000,
+            grant_left_ms: Some(4200),
+            takeover_ms: Some(9000),
+            nodes: vec![me, node("gw-b", "standby"), door],
+            ..GroupDoc::default()
+        };
+        let text = screen(std::slice::from_ref(&group), Paint::new(false));
+        let expected = "\
+front   active here for 3d, term 7, 2 of 3 votes   lease 5s, 4.2s of it left
+
+NODE    ROLE     ADDRESS        HEARD  LIFE    REFUSED FRAMES
+gw-a *  active   10.0.0.1:9706      -  3 of 3  -
+gw-b    standby  10.0.0.1:9706   0.6s  3 of 3  0
+door    witness  10.0.0.1:9706      -  -       0
+
+door: refused: nothing listens on its port
+if this node dies: gw-b takes over within 9s
+";
+        assert_eq!(text, expected);
+        assert_eq!(plain(&[group]).lines().count(), 3);
+    }
+}
