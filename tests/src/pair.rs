@@ -131,8 +131,7 @@ impl Pair {
 
     fn text(&self, addresses: &str) -> String {
         format!(
-            "[cluster]\nkey = \"{}/cluster.key\"\nquorum = \"majority\"\nheartbeat = \"250ms\"\n\
-             lease = \"3s\"\nwait = \"6s\"\n\
+            "[cluster]\nkey = \"{}/cluster.key\"\nquorum = \"majority\"\nheartbeat = \"500ms\"\n\
              [node.a]\naddress = \"10.0.0.1\"\n[node.b]\naddress = \"10.0.0.2\"\n\
              [node.door]\naddress = \"10.0.0.3\"\nwitness = true\n\
              [group.front]\naddresses = [\"{addresses}\"]\n",
@@ -190,13 +189,14 @@ impl Pair {
         self.daemons[place].is_some()
     }
 
-    /// Stops a daemon in good order.
+    /// Stops a daemon in good order, and returns its log.
     ///
     /// # Panics
     /// There is none, or it does not end.
-    pub fn stop(&mut self, place: usize) {
+    pub fn stop(&mut self, place: usize) -> String {
         let mut daemon = self.daemons[place].take().expect("a daemon");
         assert_eq!(daemon.stop(), Some(0), "{}", daemon.log_text());
+        daemon.log_text()
     }
 
     /// Kills a daemon as a crash would.
@@ -223,6 +223,19 @@ impl Pair {
             assert!(Instant::now() < end, "{} does not serve:\n{}", NAMES[place], logs.join("\n"));
             std::thread::park_timeout(Duration::from_millis(50));
         }
+    }
+
+    /// Waits until the client is answered by whomever.
+    ///
+    /// # Panics
+    /// It is not.
+    pub fn wait_answered(&self) {
+        let since = Instant::now();
+        wait("the client to be answered", || {
+            let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let newest = seen.answers.last();
+            newest.is_some_and(|(at, who)| *at >= since && who.is_some()).then_some(())
+        });
     }
 
     /// Who answered the client last; `None` where nobody did.

@@ -5,12 +5,14 @@ use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 use giveover::cluster::address::process::VERB;
 use giveover::cluster::address::words::{Ask, Told};
 use giveover::cluster::steps::{Commands, Done, Held, Step};
+use giveover::message::watchdog;
 use giveover_core::peer::Taken;
 use giveover_core::time::Instant;
 use giveover_tests::lan::Lan;
@@ -401,13 +403,7 @@ fn two_rights_are_enough_and_without_them_it_says_so() {
         let line = status.lines().find(|line| line.starts_with(kind)).expect(kind);
         assert!(line.ends_with("0000000000003000"), "CAP_NET_ADMIN and CAP_NET_RAW alone: {line}");
     }
-    // Somewhere a person may run it from.
-    let dir = tempfile::tempdir().expect("a directory");
-    let everyone = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(dir.path(), everyone.clone()).expect("ours");
-    let program = dir.path().join("giveover");
-    std::fs::copy(giveover(), &program).expect("a copy");
-    std::fs::set_permissions(&program, everyone).expect("ours");
+    let (_dir, program) = for_anybody();
     let mut command = Command::new(&program);
     command.arg(VERB).uid(65534).gid(65534);
     let mut holder = Holder::begin(command, &held());
@@ -415,4 +411,45 @@ fn two_rights_are_enough_and_without_them_it_says_so() {
     assert_eq!(why, "an address needs CAP_NET_ADMIN and CAP_NET_RAW, or root");
     let status = wait_for("it to end", || holder.child.try_wait().expect("its status"));
     assert_eq!(status.code(), Some(2));
+}
+
+/// A directory that everybody may use, and in it the program: a person may run it from there.
+fn for_anybody() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let everybody = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(dir.path(), everybody.clone()).expect("ours");
+    let program = dir.path().join("giveover");
+    std::fs::copy(giveover(), &program).expect("a copy");
+    std::fs::set_permissions(&program, everybody).expect("ours");
+    (dir, program)
+}
+
+/// Section 4.2: without the right to change addresses nothing starts.
+// req 2.49 2.50
+#[test]
+fn a_daemon_without_rights_does_not_start_with_addresses() {
+    if !is_root("another user") {
+        return;
+    }
+    let (dir, program) = for_anybody();
+    let file = dir.path().join("giveover.toml");
+    let text = "[host]\nnode = \"a\"\n[cluster]\nkey = \"/absent.key\"\nquorum = \"stay\"\n\
+                [node.a]\naddress = \"127.0.0.1\"\n[node.b]\naddress = \"127.0.0.2\"\n\
+                [group.front]\naddresses = [\"10.0.0.10/24\"]\n";
+    std::fs::write(&file, text).expect("a configuration");
+    let output = Command::new(&program)
+        .arg("run")
+        .arg(&file)
+        .arg("--state")
+        .arg(dir.path().join("state"))
+        .arg("--socket")
+        .arg(dir.path().join("control.sock"))
+        .uid(65534)
+        .gid(65534)
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(10), "{said}");
+    assert!(said.contains("an address needs CAP_NET_ADMIN and CAP_NET_RAW, or root"), "{said}");
+    assert!(said.contains(watchdog::NO_PRIVILEGE), "{said}");
 }

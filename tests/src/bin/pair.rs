@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     }
     println!(
         "Hosts a and b, a witness, and a client that asks {ADDRESS} each 100 ms.\n\
-         heartbeat 250 ms, lease 3 s, wait 6 s\n"
+         heartbeat 500 ms, lease 5 s, wait 8 s\n"
     );
     let mut show = Show { pair: Pair::new(), begun: Instant::now(), results: Vec::new() };
     show.play("4.1", "a is started first, b after it", |pair| {
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     });
     show.play("4.6", "a reaches b no more: b stays, as the witness hears it", |pair| {
         ip(&mut pair.lan.on("a", "ip"), "route add blackhole 10.0.0.2/32");
-        let end = Instant::now() + Duration::from_secs(12); // twice `wait`
+        let end = Instant::now() + Duration::from_secs(16); // twice `wait`
         while Instant::now() < end {
             std::thread::park_timeout(Duration::from_millis(100));
         }

@@ -3,12 +3,16 @@
 use std::collections::VecDeque;
 
 use giveover_core::peer::Taken;
+use giveover_core::time::Instant;
 use rustix::io::Errno;
 
 use super::super::steps::{Done, Held, Step};
 use super::process::VERB;
 use super::words::{Ask, Lines, Told};
 use crate::reactor::{Coprocess, Program, Reactor, Token};
+
+/// So long it may be busy with the kernel and with commands.
+const SILENCE_MS: u64 = 10_000;
 
 /// What came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +36,8 @@ pub struct Holder {
     unsent: Vec<u8>,
     /// What it owes an answer for.
     asked: Option<Asked>,
+    /// Since when it owes us a word.
+    silent_since: Option<Instant>,
     /// It has said that the addresses are up, and nothing else since.
     up: bool,
     news: VecDeque<News>,
@@ -56,6 +62,7 @@ impl Holder {
             lines: Lines::default(),
             unsent: Vec::new(),
             asked: None,
+            silent_since: None,
             up: false,
             news: VecDeque::new(),
         }
@@ -66,8 +73,8 @@ impl Holder {
         self.news.pop_front()
     }
 
-    /// Asks for a step.
-    pub fn step(&mut self, reactor: &mut Reactor, step: Step) {
+    /// Asks for a step, at `now`.
+    pub fn step(&mut self, reactor: &mut Reactor, step: Step, now: Instant) {
         match step {
             Step::Take { .. } => self.asked = Some(Asked::Take),
             Step::Drop { .. } => self.asked = Some(Asked::Drop),
@@ -81,8 +88,20 @@ impl Holder {
                 return self.is_over(reactor);
             }
         }
+        if step != Step::Announce {
+            self.silent_since.get_or_insert(now);
+        }
         self.unsent.extend_from_slice(Ask::Step(step).line().as_bytes());
         self.send(reactor);
+    }
+
+    /// To be called now and then: a process that says nothing for long is killed. What it holds
+    /// lapses, and the next step starts another.
+    pub fn look_after(&mut self, reactor: &mut Reactor, now: Instant) {
+        let silent = self.silent_since.is_some_and(|since| now.since(since) > SILENCE_MS);
+        if silent && self.process.is_some() {
+            self.is_over(reactor);
+        }
     }
 
     fn start(&mut self, reactor: &mut Reactor) -> Result<(), String> {
@@ -107,6 +126,7 @@ impl Holder {
             match process.receive(&mut buffer) {
                 Ok(0) => return self.is_over(reactor),
                 Ok(length) => {
+                    self.silent_since = None;
                     let lines = self.lines.take(buffer.get(..length).unwrap_or_default());
                     lines.iter().filter_map(|line| Told::parse(line)).for_each(|it| self.hear(it));
                 }
@@ -119,7 +139,7 @@ impl Holder {
 
     fn hear(&mut self, told: Told) {
         match told {
-            Told::Ready => {}
+            Told::Ready | Told::Alive => {}
             Told::Said(text) | Told::Unable(text) => self.news.push_back(News::Said(text)),
             Told::Done(done) => {
                 let answers = match done {
@@ -159,6 +179,7 @@ impl Holder {
             self.news.push_back(News::Said("the holder of addresses has ended".to_owned()));
         }
         self.unsent.clear();
+        self.silent_since = None;
         let done = match self.asked.take() {
             Some(Asked::Take) => Some(Done::Taken(Taken::Failed)),
             Some(Asked::Drop) => Some(Done::Dropped { ok: false }),

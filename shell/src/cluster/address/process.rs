@@ -14,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::stdio::stdin;
 
+use super::super::steps::Step;
 use super::edge::{Edge, Out};
 use super::keeper::{Do, Event, Keeper};
 use super::rights;
@@ -92,8 +93,12 @@ impl Process {
                 events.push(Event::Closed);
             }
             for event in events {
+                let renewal = matches!(event, Event::Step(Step::Renew { .. }));
                 if let Some(exit) = self.take_in(event) {
                     return exit;
+                }
+                if renewal {
+                    say(&Told::Alive);
                 }
             }
         }

@@ -23,6 +23,8 @@ pub enum Told {
     Unable(String),
     /// What came of a step.
     Done(Done),
+    /// It has seen to a renewal, whatever came of it: it lives.
+    Alive,
     /// For people.
     Said(String),
 }
@@ -69,6 +71,7 @@ impl Told {
         let one = |text: &str| text.replace(char::is_control, " ");
         match self {
             Self::Ready => "ready\n".to_owned(),
+            Self::Alive => "alive\n".to_owned(),
             Self::Unable(why) => format!("unable {}\n", one(why)),
             Self::Said(text) => format!("said {}\n", one(text)),
             Self::Done(Done::Taken(Taken::Up)) => "up\n".to_owned(),
@@ -86,6 +89,7 @@ impl Told {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         Some(match (word, rest) {
             ("ready", "") => Self::Ready,
+            ("alive", "") => Self::Alive,
             ("unable", why) => Self::Unable(why.to_owned()),
             ("said", text) => Self::Said(text.to_owned()),
             ("up", "") => Self::Done(Done::Taken(Taken::Up)),
@@ -161,7 +165,7 @@ mod tests {
     }
 
     fn tolds() -> Vec<Told> {
-        let mut all = vec![Told::Ready, Told::Unable("no\trights".to_owned())];
+        let mut all = vec![Told::Ready, Told::Alive, Told::Unable("no\trights".to_owned())];
         all.push(Told::Said("10.0.0.10 is gone, and not by us".to_owned()));
         let done = [
             Done::Taken(Taken::Up),

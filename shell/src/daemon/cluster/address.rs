@@ -2,7 +2,7 @@
 
 use giveover_core::peer::Taken;
 
-use super::Lacking;
+use super::{Lacking, boot_now};
 use crate::cluster::address::holder::{Holder, News};
 use crate::cluster::address::rights;
 use crate::cluster::steps::{Done, Held, Step};
@@ -43,7 +43,7 @@ impl Daemon {
         let Some(cluster) = &mut self.cluster else { return };
         let state = cluster.groups.get_mut(group);
         if let Some(holder) = state.and_then(|state| state.holder.as_mut()) {
-            holder.step(&mut self.reactor, step);
+            holder.step(&mut self.reactor, step, boot_now());
             return self.take_address_news(group);
         }
         // There is nothing to hold, and nothing to let go.
@@ -63,6 +63,17 @@ impl Daemon {
             holder.ready(&mut self.reactor);
         }
         self.take_address_news(group);
+    }
+
+    /// A holder that says nothing for long is ended.
+    pub(super) fn look_after_holders(&mut self) {
+        let now = boot_now();
+        let Some(cluster) = &mut self.cluster else { return };
+        let count = cluster.groups.len();
+        for holder in cluster.groups.iter_mut().filter_map(|group| group.holder.as_mut()) {
+            holder.look_after(&mut self.reactor, now);
+        }
+        (0..count).for_each(|group| self.take_address_news(group));
     }
 
     fn take_address_news(&mut self, group: usize) {

@@ -161,6 +161,7 @@ impl Daemon {
         for line in cluster::told(&plan) {
             self.say_host(message::Event::Decides, line);
         }
+        self.say_host(message::Event::Watchdog, message::watchdog::STARTED.to_owned());
         self.restore_gave_over();
         for group in 0..count {
             self.tell_group(group, Event::Begin);

@@ -158,6 +158,7 @@ impl Daemon {
             self.tell_group(group, Event::Timeout);
         }
         self.look_after_links();
+        self.look_after_holders();
     }
 
     /// The end of every turn: one timer for all that will be due.
