@@ -29,6 +29,8 @@ const FIRST: u32 = 16;
 const MOST_STRANGERS: usize = 16;
 /// A connection proves whose it is within this.
 const PATIENCE: Span = Span::from_secs(5);
+/// One that this node made, whose other side may have to be told first which start of ours it is.
+const OWN_PATIENCE: Span = Span::from_secs(10);
 /// One on which nothing came for so long is given up; something is said on it well before.
 const SILENCE: Span = Span::from_secs(15);
 /// What the other side does not take for so long ends the connection, in milliseconds.
@@ -59,8 +61,10 @@ pub enum News {
 struct Connection {
     stream: TcpStream,
     token: Token,
-    /// Whose it is: of one that this node made from the beginning.
+    /// Whose it is, or is to be: of one that this node made from the beginning.
     node: Option<Node>,
+    /// It is that node's: something new was said on it.
+    proven: bool,
     made: bool,
     frames: Stream,
     unsent: Vec<u8>,
@@ -199,11 +203,28 @@ impl Net {
         }
     }
 
-    /// The connection that is `node`'s, if there is one.
+    /// The connection that has proven to be `node`'s, if there is one.
     #[must_use]
     pub fn of(&self, node: Node) -> Option<Conn> {
-        let is = |connection: &&Connection| connection.made && connection.node == Some(node);
-        self.connections.iter().flatten().find(is).map(|connection| Conn(connection.token))
+        self.find(|connection| connection.proven && connection.node == Some(node))
+    }
+
+    /// The same, or else one that was made to where it should be.
+    #[must_use]
+    pub fn made_with(&self, node: Node) -> Option<Conn> {
+        let made = || self.find(|connection| connection.made && connection.node == Some(node));
+        self.of(node).or_else(made)
+    }
+
+    /// Whether there is a connection with `node`, be it one that is only being made.
+    #[must_use]
+    pub fn has(&self, node: Node) -> bool {
+        self.find(|connection| connection.node == Some(node)).is_some()
+    }
+
+    fn find(&self, is: impl Fn(&Connection) -> bool) -> Option<Conn> {
+        let found = self.connections.iter().flatten().find(|connection| is(connection));
+        found.map(|connection| Conn(connection.token))
     }
 
     /// `conn` has proven to be `node`'s; another that was is over. And what came on it was
@@ -221,6 +242,7 @@ impl Net {
         }
         if let Some(connection) = self.connection(conn.0) {
             connection.node = Some(node);
+            connection.proven = true;
             connection.until = now.after(SILENCE);
         }
     }
@@ -321,10 +343,11 @@ impl Net {
             stream,
             token,
             node,
+            proven: false,
             made,
             frames: Stream::default(),
             unsent: Vec::new(),
-            until: now.after(PATIENCE),
+            until: now.after(if node.is_some() { OWN_PATIENCE } else { PATIENCE }),
         });
         true
     }

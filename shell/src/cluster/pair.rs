@@ -38,8 +38,13 @@ pub enum Way {
 pub enum Heard {
     /// Authentic, for us, and new.
     Frame(Frame),
-    /// It greets; true: and wants a greeting.
-    Hello(bool),
+    /// It greets.
+    Hello {
+        /// It means this start of ours, and was never heard before; another may be a record.
+        fresh: bool,
+        /// It wants a greeting.
+        answer: bool,
+    },
     /// It means an earlier start of ours: true where it is to be told, by a greeting.
     Stale(bool),
     /// Nothing: counted.
@@ -163,6 +168,10 @@ impl Pair {
             return Heard::Nothing;
         }
         match self.link.open(bytes, |key, covered| keys.mac(key, covered)) {
+            Ok(Opened::Hello { answer: true }) => {
+                // It may be a record of an earlier greeting: it proves nothing.
+                Heard::Hello { fresh: false, answer: self.may_greet(now) }
+            }
             Ok(opened) => {
                 self.heard = Some(now);
                 if way == Way::Datagram {
@@ -170,7 +179,7 @@ impl Pair {
                 }
                 match opened {
                     Opened::Frame(frame) => Heard::Frame(frame),
-                    Opened::Hello { answer } => Heard::Hello(answer && self.may_greet(now)),
+                    Opened::Hello { .. } => Heard::Hello { fresh: true, answer: false },
                 }
             }
             Err(refused) => {
@@ -293,9 +302,15 @@ mod tests {
     fn met() -> (Pair, Pair, Keys) {
         let (mut one, mut other, keys) = (pair(0, 1, 10), pair(1, 0, 20), keys(7));
         let hello = one.seal(&Frame::Hello, &keys).expect("a greeting");
-        assert_eq!(other.hear(&hello, Way::Datagram, &keys, at(1)), Heard::Hello(true));
+        assert_eq!(
+            other.hear(&hello, Way::Datagram, &keys, at(1)),
+            Heard::Hello { fresh: false, answer: true }
+        );
         let hello = other.seal(&Frame::Hello, &keys).expect("a greeting");
-        assert_eq!(one.hear(&hello, Way::Datagram, &keys, at(2)), Heard::Hello(false));
+        assert_eq!(
+            one.hear(&hello, Way::Datagram, &keys, at(2)),
+            Heard::Hello { fresh: true, answer: false }
+        );
         (one, other, keys)
     }
 
@@ -322,7 +337,21 @@ mod tests {
         assert_eq!(again.hear(&frame, Way::Datagram, &keys, at(9)), Heard::Stale(true));
         assert_eq!(again.hear(&frame, Way::Datagram, &keys, at(9)), Heard::Stale(false));
         let hello = again.seal(&Frame::Hello, &keys).expect("a greeting");
-        assert_eq!(one.hear(&hello, Way::Datagram, &keys, at(9)), Heard::Hello(true));
+        assert_eq!(
+            one.hear(&hello, Way::Datagram, &keys, at(9)),
+            Heard::Hello { fresh: false, answer: true }
+        );
+    }
+
+    #[test]
+    fn a_recorded_greeting_proves_nothing() {
+        let (mut one, mut other, keys) = (pair(0, 1, 10), pair(1, 0, 20), keys(7));
+        let record = one.seal(&Frame::Hello, &keys).expect("a greeting");
+        for _ in 0..3 {
+            let heard = other.hear(&record, Way::Connection, &keys, at(1));
+            assert!(matches!(heard, Heard::Hello { fresh: false, .. }), "{heard:?}");
+            assert_eq!(other.heard(), None);
+        }
     }
 
     #[test]

@@ -61,6 +61,8 @@ pub struct GroupDoc {
     pub grant_left_ms: Option<u64>,
     /// How long nobody holds it when this node dies, at most; null: until somebody acts.
     pub takeover_ms: Option<u64>,
+    /// Frames of nobody known, and connections of too many of them, that were dropped.
+    pub strangers: u32,
     /// Trusted servers that answered last.
     pub trusted_answering: u16,
     /// Trusted servers.

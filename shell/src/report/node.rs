@@ -46,6 +46,9 @@ fn section(group: &GroupDoc, paint: Paint) -> Vec<String> {
         let text = "quorum = \"trusted\": TWO HOLDERS when only the link between nodes is cut";
         lines.push(paint.alarm(text));
     }
+    if group.strangers > 0 {
+        lines.push(format!("strangers  {} frames of nobody known dropped", group.strangers));
+    }
     if group.trusted > 0 {
         lines.push(format!("trusted  {} of {} answer", group.trusted_answering, group.trusted));
     }

@@ -1,6 +1,6 @@
 //! `[cluster]`, `[node.NAME]` and `[group.NAME]`: nodes between which groups move.
 //!
-//! Read and checked whole; what of it this version does not carry out is refused by [`refuse`].
+//! Read and checked whole; what of it this version does not carry out is refused by name.
 
 mod arithmetic;
 mod group;

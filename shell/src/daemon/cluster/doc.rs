@@ -42,6 +42,7 @@ impl Daemon {
             lease_ms: u64::from(limits.lease.as_millis()),
             grant_left_ms: machine.grant().map(|end| end.since(boot)),
             takeover_ms: takeover_ms(&cluster.plan),
+            strangers: cluster.strange.saturating_add(cluster.net.turned_away()),
             trusted_answering: answering,
             trusted: total,
             nodes: nodes.filter_map(|node| self.node_doc(group, Node(node))).collect(),

@@ -26,7 +26,7 @@ impl Daemon {
             return self.denied(service, ticket, "it is in no group");
         };
         let to = self.wanted_to.take().filter(|_| by_operator);
-        match self.ask_arbiter(group, service, by_operator, to.as_deref()) {
+        match self.ask_arbiter(group, Some(service), by_operator, to.as_deref()) {
             Answer::Granted(node) => self.give(group, service, ticket, node),
             Answer::Denied(denial) => {
                 let why = self.denial_words(&denial);
@@ -36,16 +36,16 @@ impl Daemon {
         }
     }
 
-    /// May the group go, and to whom? `to` is the only one asked for, if one is.
+    /// May the group go, for one of its services or as a whole, and to whom? `to` is the only one asked for, if one is.
     pub(super) fn ask_arbiter(
         &mut self,
         group: usize,
-        service: usize,
+        service: Option<usize>,
         by_operator: bool,
         to: Option<&str>,
     ) -> Answer {
         let (boot, now, ending) = (boot_now(), self.now, self.ending);
-        let known = self.watches.get(service);
+        let known = service.and_then(|service| self.watches.get(service));
         let online = known.is_none_or(|watch| watch.monitor.status() != Status::Offline);
         let mode_allows = known.is_none_or(|watch| watch.monitor.policy().gives_over());
         let Some(cluster) = self.cluster.as_deref_mut() else { return Answer::NotNow };

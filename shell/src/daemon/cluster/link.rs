@@ -98,10 +98,13 @@ impl Daemon {
             }
             return;
         }
-        cluster.net.prove(&self.reactor, conn, node, now);
-        if let Some(pair) = cluster.pair(node) {
-            pair.connected();
-            pair.tried(None);
+        // A record of an earlier frame must not take the place of the connection there is.
+        if matches!(heard, Heard::Frame(_) | Heard::Hello { fresh: true, .. }) {
+            cluster.net.prove(&self.reactor, conn, node, now);
+            if let Some(pair) = cluster.pair(node) {
+                pair.connected();
+                pair.tried(None);
+            }
         }
         self.take_heard(node, heard, Some(conn));
     }
@@ -120,7 +123,7 @@ impl Daemon {
             }
             // Shared commands are not in this version; a greeting is answered elsewhere.
             Heard::Frame(Frame::Shared { .. } | Frame::Hello) => {}
-            Heard::Hello(answer) | Heard::Stale(answer) => {
+            Heard::Hello { answer, .. } | Heard::Stale(answer) => {
                 if answer {
                     self.greet(node, conn);
                 }
@@ -181,7 +184,7 @@ impl Daemon {
         let Some(cluster) = &mut self.cluster else { return };
         let Some(node) = node else { return };
         let (me, wait) = (cluster.me, cluster.plan.limits.wait);
-        let another = cluster.net.of(node).is_some();
+        let another = cluster.net.has(node);
         if let Some(pair) = cluster.pair(node) {
             pair.tried(why);
             // One connection a pair: the first in the file makes it. Where nothing is heard the
@@ -237,15 +240,17 @@ impl Daemon {
         let now = boot_now();
         let Some(cluster) = &mut self.cluster else { return };
         let wait = cluster.plan.limits.wait;
-        let conn = cluster.net.of(node);
+        let there = cluster.net.has(node);
         if let Some(pair) = cluster.pair(node) {
             let silent = pair.why(wait, now).is_some();
-            if silent && conn.is_none() && pair.connect_at().is_none() {
+            if silent && !there && pair.connect_at().is_none() {
                 pair.disconnected(true, now);
             }
         }
-        if conn.is_some() {
-            self.greet(node, conn);
+        // One that has not proven whose it is does so by the answer.
+        let made = cluster.net.made_with(node);
+        if made.is_some() {
+            self.greet(node, made);
         }
     }
 

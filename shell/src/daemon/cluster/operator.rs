@@ -79,14 +79,13 @@ impl Daemon {
             };
             return self.reply(client, &no(text));
         }
-        let service = state.services.first().copied().unwrap_or(usize::MAX);
         let me = cluster.plan.nodes.get(usize::from(cluster.me.0)).map(|node| node.name.clone());
         if command.to.is_some() && command.to == me {
             let lines = vec![format!("{name}: it is active here already")];
             return self.reply(client, &Reply { exit: 0, lines });
         }
-        // A person is bound by what is possible, not by how its service is.
-        match self.ask_arbiter(group, service, true, command.to.as_deref()) {
+        // A person is bound by what is possible, not by how its services are.
+        match self.ask_arbiter(group, None, true, command.to.as_deref()) {
             Answer::Granted(to) => {
                 if let Some(state) = self.cluster.as_mut().and_then(|it| it.groups.get_mut(group)) {
                     state.waits.push(client);
