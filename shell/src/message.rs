@@ -13,6 +13,7 @@ pub mod pool;
 pub mod secret;
 pub mod span;
 pub mod tls;
+pub mod watchdog;
 pub mod words;
 
 pub use catalogue::Event;

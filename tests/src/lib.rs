@@ -3,9 +3,11 @@
 
 pub mod board;
 pub mod faults;
+pub mod lan;
 pub mod network;
 pub mod nfs;
 pub mod oracle;
+pub mod pair;
 pub mod plugged;
 pub mod pools;
 pub mod probing;
@@ -41,7 +43,9 @@ pub fn giveover() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| {
         let test = std::env::current_exe().expect("the test's own path");
-        let profile = test.ancestors().nth(2).expect("target/PROFILE/deps/test").to_owned();
+        // `target/PROFILE/deps/test`, or `target/PROFILE/program`.
+        let mut above = test.ancestors().skip(1);
+        let profile = above.find(|it| !it.ends_with("deps")).expect("target/PROFILE").to_owned();
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         build.args(["build", "--quiet", "--package", "giveover", "--bin", "giveover"]);
         // A build script that asks for these would run again, and what depends on it be built anew,

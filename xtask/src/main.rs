@@ -23,6 +23,7 @@ mod layout;
 mod licences;
 mod mutants;
 mod needs;
+mod pair;
 mod pictures;
 mod qemu;
 mod requirements;
@@ -44,7 +45,7 @@ use std::process::ExitCode;
 /// A verb: its name, one line of help, and what runs it.
 type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const VERBS: [Verb; 13] = [
+const VERBS: [Verb; 14] = [
     ("test", "everything CI checks; --quick is the inner loop (test --help)", test::run),
     ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
     ("size", "code and data of core and firmware on the board's processors", size::run),
@@ -57,6 +58,7 @@ const VERBS: [Verb; 13] = [
     ("pictures", "the ready scenarios drawn, for shell/docs/scenarios.md", pictures::run),
     ("hunt", "worlds drawn by chance, every invariant looked at after every step", hunt::run),
     ("layout", "functions that a waiting daemon calls, put side by side", layout::run),
+    ("pair", "a real pair on hosts made for it, and the document's experiments", pair::run),
     ("bench", "our figures beside those of HAProxy, monit and keepalived", bench::run),
 ];
 

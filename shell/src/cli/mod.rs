@@ -66,6 +66,7 @@ use exit::{Exit, Stop};
 use session::Session;
 
 use crate::check::{log, oracle, path, presence};
+use crate::cluster::address::process as address;
 use crate::config::look;
 use crate::daemon;
 use crate::service::exec;
@@ -81,6 +82,9 @@ pub fn main() -> ExitCode {
     // A service on its way to its own program: nothing of ours belongs before it.
     if arguments.get(1).is_some_and(|verb| verb == exec::VERB) {
         return exec::main(arguments.into_iter().skip(2));
+    }
+    if arguments.get(1).is_some_and(|verb| verb == address::VERB) {
+        return address::main();
     }
     if let Some(look) = arguments.get(1).and_then(|verb| look_of(verb)) {
         return look(&mut arguments.into_iter().skip(2));

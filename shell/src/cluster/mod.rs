@@ -2,10 +2,11 @@
 //!
 //! [`keys`] signs, [`pair`] is one end of the link to one other node and [`stream`] what makes
 //! frames of a connection's bytes, all three without a socket; [`net`] has the sockets. [`steps`]
-//! is what a group asks of whoever holds its addresses, [`carrier`] the order of everything that
-//! belongs to becoming the holder and to being it no more. [`store`] keeps what must outlive a
+//! is what a group asks of whoever holds its addresses, [`address`] that holder, [`carrier`] the
+//! order of everything that belongs to becoming the holder and to being it no more. [`store`] keeps what must outlive a
 //! crash. What is decided is decided in `giveover_core::peer`.
 
+pub mod address;
 pub mod bucket;
 pub mod carrier;
 pub mod digest;

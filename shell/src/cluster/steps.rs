@@ -8,14 +8,21 @@ use std::net::IpAddr;
 
 use giveover_core::peer::Taken;
 use giveover_core::time::Instant;
+use serde::{Deserialize, Serialize};
+
+pub use crate::config::cluster::Commands;
 
 /// What a group holds, as its holder is told once, before any step.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     /// Each with the length of its network's prefix.
     pub addresses: Vec<(IpAddr, u8)>,
     /// Where they go; the interface of their network if it is not said.
     pub interface: Option<String>,
+    /// A name for the addresses beside the interface's own.
+    pub label: Option<String>,
+    /// What is run for an address, where the kernel is not to be asked.
+    pub commands: Option<Commands>,
 }
 
 /// What is asked of the holder of a group's addresses.

@@ -285,6 +285,7 @@ impl Daemon {
             Room::PoolCommand => self.pool_command_ready(ready),
             Room::Cluster => self.cluster_ready(ready),
             Room::GroupCommand => self.group_command_ready(ready),
+            Room::Address => self.address_ready(ready),
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }
@@ -315,6 +316,7 @@ impl Daemon {
             Room::PoolCommand => self.pool_command_due(token),
             Room::Cluster => self.cluster_due(),
             Room::GroupCommand => self.group_command_due(token),
+            Room::Address => {}
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),

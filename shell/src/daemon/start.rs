@@ -72,6 +72,8 @@ pub mod exit {
     pub const STOPPED: u8 = 0;
     /// The configuration was refused.
     pub const CONFIGURATION: u8 = 3;
+    /// No right to change addresses.
+    pub const NO_PRIVILEGE: u8 = 10;
     /// No trusted server answers, and there are other nodes.
     pub const NO_TRUSTED: u8 = 11;
     /// A peer refuses this node.

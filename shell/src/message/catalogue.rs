@@ -262,6 +262,8 @@ catalogue! {
     Role "role" Notice 0x3d0f5b9a64c14e7f9b2a80c7d1e6f352;
     /// Another node is heard, or is heard no more. `giveover node status` says why.
     Peer "peer" Notice 0x90b7e2c45d1f4a68a3e90f7b6c2d8154;
+    /// A group's addresses came up here, or went, or something is in the way of that.
+    Address "address" Notice 0x84f0d3a96b1e4c57a2e9517c0d38bf62;
     /// Another node's configuration differs, so it counts for nothing until both have the same.
     PeerRefused "peer_refused" Error 0x6c1de80f2b934f57b4d7a9e3502fc861;
     /// Nodes could not do what they should: a vote that was not kept, a fence that was not
@@ -316,6 +318,14 @@ catalogue! {
     LogLost "log_lost" Warning 0x74c0d4bbc8e1442da69652420563e3ba;
     /// What people are told about a service has changed: one of the four status texts.
     Status "status" Info 0xa86a14eac25149e6abc500e14d6a2d2a;
+    /// pgpool-II's line for what a node does: it starts, becomes active, has the address, stops.
+    Watchdog "watchdog" Info 0x9c41d7f0be2348a6a15d0e8b73c2f964 legacy true;
+    /// pgpool-II's line for what keeps a node from starting.
+    WatchdogError "watchdog_error" Error 0x3f70a8c5e19b4d26b8e1c74d0a6f5923 legacy true;
+    /// pgpool-II's lines of a life check: which node, whether it answered, its status and life.
+    LifeCheck "life_check" Debug 0xe5d2186b4c7f4ea09b36fa1d85c07e41 debug Low legacy true;
+    /// pgpool-II's line for a node whose life is spent.
+    LifeCheckFailed "life_check_failed" Info 0x60b9f3a27d15489c8ef2b64a1c0d7538 legacy true;
     /// The source documents' notice of a probe.
     Probing "probing" Info 0xb03ea536c68c4f8fb245b0ab607495eb legacy true;
     /// The source documents' error for a service without an address: it cannot be measured until it

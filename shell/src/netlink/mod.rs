@@ -120,12 +120,15 @@ impl AsFd for Netlink {
     }
 }
 
+/// The family of interfaces and addresses: its number is none.
+pub const ROUTE: Option<Protocol> = None;
+
 impl Netlink {
     /// A socket that hears what happens in `groups` of the family, and is asked nothing.
     ///
     /// # Errors
     /// The kernel has no such family or group, or we lack descriptors.
-    pub fn listen(protocol: Protocol, groups: u32) -> Result<Self, Errno> {
+    pub fn listen(protocol: impl Into<Option<Protocol>>, groups: u32) -> Result<Self, Errno> {
         let netlink = Self::open(protocol)?;
         bind(&netlink.fd, &SocketAddrNetlink::new(0, groups))?;
         Ok(netlink)
@@ -150,9 +153,9 @@ impl Netlink {
 
     /// # Errors
     /// The kernel has no such family, or we lack descriptors.
-    pub fn open(protocol: Protocol) -> Result<Self, Errno> {
+    pub fn open(protocol: impl Into<Option<Protocol>>) -> Result<Self, Errno> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(protocol))?;
+        let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol.into())?;
         Ok(Self { fd, seq: 0 })
     }
 

@@ -42,10 +42,12 @@ pub enum Room {
     Cluster,
     /// Commands of groups: `on_active`, `on_standby`, a fence.
     GroupCommand,
+    /// Who holds the addresses of groups.
+    Address,
 }
 
 impl Room {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::Daemon,
         Self::Control,
         Self::Monitor,
@@ -65,6 +67,7 @@ impl Room {
         Self::PoolCommand,
         Self::Cluster,
         Self::GroupCommand,
+        Self::Address,
     ];
 }
 

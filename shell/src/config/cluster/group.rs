@@ -50,7 +50,7 @@ pub struct Commands {
     pub up: Vec<String>,
     /// Takes it off.
     pub down: Vec<String>,
-    /// Announces it; what is built in, if there is none.
+    /// Tells neighbours where it is; what is built in, if there is none.
     pub announce: Option<Vec<String>>,
 }
 

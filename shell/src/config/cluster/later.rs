@@ -4,11 +4,7 @@ use super::super::report::Findings;
 use super::super::tree::{Table, Value};
 
 /// Keys of a group, and what to do without.
-const OF_GROUPS: [(&str, &str); 3] = [
-    ("addresses", "take it out; `on_active` and `on_standby` can run what moves an address"),
-    ("interface", "take it out"),
-    ("check", "take it out; the services' own checks decide"),
-];
+const OF_GROUPS: [(&str, &str); 1] = [("check", "take it out; the services' own checks decide")];
 
 /// Reports what is not in this version in the tables of `root`.
 pub(in crate::config) fn refuse(root: &Table, out: &mut Findings) {

@@ -17,7 +17,7 @@ use giveover_core::peer::{Limits, Members, Quorum, Rules, RulesError};
 use giveover_core::time::Span;
 use serde::{Deserialize, Serialize};
 
-pub use self::group::GroupPlan;
+pub use self::group::{Commands, GroupPlan};
 pub use self::node::NodePlan;
 use super::reader::{Reader, header};
 use super::report::Findings;

@@ -172,11 +172,10 @@ fn a_right_cluster_is_taken_with_its_group() {
 #[test]
 fn what_is_not_carried_out_is_refused_by_name() {
     let group = "[service.web]\nunit = \"web.service\"\n[group.g]\nservices = [\"web\"]\n\
-                 addresses = [\"10.0.0.9/24\"]\ninterface = \"eth0\"\nrun = \"all\"\n\
-                 check.x = \"tcp://$NODE:80\"\n";
+                 run = \"all\"\ncheck.x = \"tcp://$NODE:80\"\n";
     let text = cluster("quorum = \"stay\"") + group;
     let said = super::super::load_str("pair.toml", &text).expect_err("refused").to_string();
-    for key in ["`addresses`", "`interface`", "`check`", "run: \"all\""] {
+    for key in ["`check`", "run: \"all\""] {
         assert_eq!(said.matches(&format!("{key} is not in this version")).count(), 1, "{said}");
     }
     let board = "[board]\nport = \"/dev/x\"\nkey = \"/k\"\n";

@@ -160,6 +160,9 @@ impl Daemon {
             }
         };
         self.say_host(message::Event::Role, text);
+        if role == Role::Active {
+            self.say_host(message::Event::Watchdog, message::watchdog::ESCALATED.to_owned());
+        }
     }
 
     /// Who is active has changed: those who need what moves may be acted on, or no more.

@@ -8,7 +8,7 @@ use giveover_core::arbiter::Arbiter;
 use giveover_core::node::{Node, Nodes};
 use giveover_core::peer::{Event, Members, Peer, Rules};
 
-use super::{Cluster, Group, ROOM, STRANGERS, STRANGERS_RATE, boot_now};
+use super::{Cluster, Group, ROOM, STRANGERS, STRANGERS_RATE, address, boot_now};
 use crate::check::resolve::{self, Resolver};
 use crate::cluster::bucket::Bucket;
 use crate::cluster::carrier::Carrier;
@@ -40,6 +40,9 @@ impl Daemon {
         };
         let me = who_we_are(&plan)?;
         check_kind(&plan, me, witness)?;
+        if !witness && !self.plan.host.observe {
+            address::may_hold(&plan)?;
+        }
         let name = plan.nodes.get(usize::from(me.0)).map(|node| node.name.clone());
         self.plan.host.node = name.unwrap_or_default();
         let refused =
@@ -112,7 +115,7 @@ impl Daemon {
         let members = Members { me, priority, observe, ..plan.members };
         let rules = Rules::new(plan.limits, members, ROOM)
             .map_err(|error| Lacking(exit::CONFIGURATION, format!("giveover: cluster: {error}")))?;
-        let group = |group: &crate::config::plan::GroupPlan| Group {
+        let group = |(place, group): (usize, &crate::config::plan::GroupPlan)| Group {
             machine: Box::new(Peer::new(
                 rules,
                 digest::of(plan, group),
@@ -125,13 +128,15 @@ impl Daemon {
             services: Vec::new(),
             stopping: None,
             hook: None,
+            holder: address::holder(place, group).filter(|_| !observe),
+            address_up: false,
             giving: None,
             since: self.now,
             waits: Vec::new(),
             told: None,
             gone: false,
         };
-        Ok(plan.groups.iter().map(group).collect())
+        Ok(plan.groups.iter().enumerate().map(group).collect())
     }
 
     /// Which services are in which group, in the order in which they are started.
@@ -156,6 +161,7 @@ impl Daemon {
         for line in cluster::told(&plan) {
             self.say_host(message::Event::Decides, line);
         }
+        self.say_host(message::Event::Watchdog, message::watchdog::STARTED.to_owned());
         self.restore_gave_over();
         for group in 0..count {
             self.tell_group(group, Event::Begin);

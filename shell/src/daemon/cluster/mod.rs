@@ -25,6 +25,7 @@ use super::Daemon;
 use super::control::ClientId;
 use crate::check::resolve::Resolver;
 use crate::clock::Reading;
+use crate::cluster::address::holder::Holder;
 use crate::cluster::bucket::Bucket;
 use crate::cluster::carrier::Carrier;
 use crate::cluster::keys::Keys;
@@ -86,6 +87,10 @@ struct Group {
     stopping: Option<Stopping>,
     /// The command of its own that runs.
     hook: Option<Run>,
+    /// Who holds its addresses, if it has any.
+    holder: Option<Holder>,
+    /// They are up, as people were told.
+    address_up: bool,
     /// A monitor's giveover under way: whose, and to whom.
     giving: Option<Giving>,
     /// Since when it has its role here; on the daemon's own time line.
@@ -153,6 +158,7 @@ impl Daemon {
             self.tell_group(group, Event::Timeout);
         }
         self.look_after_links();
+        self.look_after_holders();
     }
 
     /// The end of every turn: one timer for all that will be due.
@@ -221,6 +227,7 @@ impl Daemon {
         let cluster = self.cluster.as_deref_mut()?;
         cluster.runner.cancel_all(&mut self.reactor, now);
         cluster.net.close(&self.reactor);
+        cluster.groups.iter_mut().filter_map(|it| it.holder.as_mut()).for_each(Holder::close);
         let why = cluster.refused.take()?;
         Some((super::exit::REFUSED_BY_PEER, why))
     }

@@ -102,6 +102,10 @@ fn service(watchdog: &Watchdog, out: &mut Page) {
 
 fn group(watchdog: &Watchdog, out: &mut Page) {
     out.table("group.pgpool");
+    out.line(
+        "# This version refuses `run = \"all\"` and a group's check by name. Without services, run",
+    );
+    out.line("# and check.query the address moves as the daemons and trusted servers have it.");
     out.line("services  = [\"pgpool\"]");
     out.from("run       = \"all\"", "pgpool-II runs on every node, only the address moves");
     let (up, down, arping) = (&watchdog.up, &watchdog.down, &watchdog.arping);

@@ -1,0 +1,318 @@
+//! A pair with a witness and a client, each a host of its own, and an auditor that sees what the
+//! kernels of both have.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::ifaddrs::getifaddrs;
+use tempfile::TempDir;
+
+use crate::lan::Lan;
+use crate::{Daemon, PATIENCE, giveover, text_of};
+
+/// The address that moves.
+pub const ADDRESS: &str = "10.0.0.10";
+/// Both that may hold it; their places are their numbers on the network, from one on.
+pub const NAMES: [&str; 2] = ["a", "b"];
+
+/// An election takes `wait` and a little; one that a busy machine disturbs is made again.
+const LONG: Duration = Duration::from_secs(120);
+
+/// The pair, and what was seen of it.
+pub struct Pair {
+    /// The hosts `a`, `b`, `door` and `client`.
+    pub lan: Lan,
+    dir: TempDir,
+    daemons: Vec<Option<Daemon>>,
+    seen: Arc<Mutex<Seen>>,
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What auditor and client saw.
+#[derive(Default)]
+struct Seen {
+    /// When each of the pair had the address: first and last seen.
+    held: [Vec<(Instant, Instant)>; 2],
+    /// Who answered the client, each time it asked.
+    answers: Vec<(Instant, Option<String>)>,
+}
+
+impl Pair {
+    /// The hosts, with nobody on them but a server that says which host it is on, the client, and
+    /// the auditor.
+    ///
+    /// # Panics
+    /// The kernel refuses.
+    #[must_use]
+    pub fn new() -> Self {
+        let lan = Lan::new(&["a", "b", "door", "client"]);
+        let dir = tempfile::Builder::new().prefix("giveover-pair-").tempdir().expect("a directory");
+        let key = dir.path().join("cluster.key");
+        let made = Command::new(giveover()).args(["key", "new"]).arg(&key).output().expect("runs");
+        assert!(made.status.success(), "{}", text_of(&made));
+        let (seen, over) = (Arc::default(), Arc::default());
+        let mut pair =
+            Self { lan, dir, daemons: vec![None, None, None], seen, over, threads: Vec::new() };
+        for place in 0..2 {
+            pair.serve(place);
+            pair.audit(place);
+        }
+        pair.ask();
+        pair
+    }
+
+    fn serve(&self, place: usize) {
+        let (name, enter) = (NAMES[place], self.lan.door(NAMES[place]));
+        let (listening, listens) = channel();
+        std::thread::spawn(move || {
+            enter();
+            let listener = TcpListener::bind("0.0.0.0:80").expect("a port");
+            listening.send(()).expect("somebody waits");
+            while let Ok((mut stream, _)) = listener.accept() {
+                let _ = writeln!(stream, "{name}");
+            }
+        });
+        listens.recv_timeout(PATIENCE).expect("it listens");
+    }
+
+    /// Looks every few milliseconds whether a host's kernel has the address.
+    fn audit(&mut self, place: usize) {
+        let enter = self.lan.door(NAMES[place]);
+        let (seen, over) = (Arc::clone(&self.seen), Arc::clone(&self.over));
+        self.threads.push(std::thread::spawn(move || {
+            enter();
+            let mut had = false;
+            while !over.load(Ordering::Relaxed) {
+                let has = getifaddrs().expect("addresses").any(|it| {
+                    let address = it.address.and_then(|it| it.as_sockaddr_in().copied());
+                    address.is_some_and(|address| address.ip().to_string() == ADDRESS)
+                });
+                let now = Instant::now();
+                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                let spans = &mut seen.held[place];
+                match spans.last_mut() {
+                    Some(span) if has && had => span.1 = now,
+                    _ if has => spans.push((now, now)),
+                    _ => {}
+                }
+                had = has;
+                drop(seen);
+                std::thread::park_timeout(Duration::from_millis(2));
+            }
+        }));
+    }
+
+    /// Asks through the address each 100 ms.
+    fn ask(&mut self) {
+        let enter = self.lan.door("client");
+        let (seen, over) = (Arc::clone(&self.seen), Arc::clone(&self.over));
+        let to: SocketAddr = format!("{ADDRESS}:80").parse().expect("an address");
+        self.threads.push(std::thread::spawn(move || {
+            enter();
+            while !over.load(Ordering::Relaxed) {
+                let begun = Instant::now();
+                let answer = asked(&to);
+                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                seen.answers.push((Instant::now(), answer));
+                drop(seen);
+                std::thread::park_timeout(
+                    Duration::from_millis(100).saturating_sub(begun.elapsed()),
+                );
+            }
+        }));
+    }
+
+    fn text(&self, addresses: &str) -> String {
+        format!(
+            "[cluster]\nkey = \"{}/cluster.key\"\nquorum = \"majority\"\nheartbeat = \"500ms\"\n\
+             [node.a]\naddress = \"10.0.0.1\"\n[node.b]\naddress = \"10.0.0.2\"\n\
+             [node.door]\naddress = \"10.0.0.3\"\nwitness = true\n\
+             [group.front]\naddresses = [\"{addresses}\"]\n",
+            self.dir.path().display()
+        )
+    }
+
+    /// Starts the daemon of a place: `a`, `b`, or the witness.
+    ///
+    /// # Panics
+    /// It does not answer.
+    pub fn start(&mut self, place: usize) {
+        let daemon = Daemon::prepared(&self.text(&format!("{ADDRESS}/24")), &[], |_| {});
+        self.run(place, daemon);
+    }
+
+    fn run(&mut self, place: usize, daemon: Daemon) {
+        let mut daemon = if place == 2 { daemon.as_witness() } else { daemon };
+        let pid = self.lan.pid(["a", "b", "door"][place]).to_string();
+        daemon.spawn_behind(&["nsenter", "-t", &pid, "-n"]);
+        wait("the daemon to answer", || {
+            if let Some(status) = daemon.ended() {
+                panic!("the daemon ended with {status}:\n{}", daemon.log_text());
+            }
+            daemon.status().map(|_| ())
+        });
+        self.daemons[place] = Some(daemon);
+    }
+
+    /// Starts a daemon whose file has another address, and returns how it ended.
+    ///
+    /// # Panics
+    /// It does not end.
+    #[must_use]
+    pub fn start_with_another_address(&mut self, place: usize) -> (Option<i32>, String) {
+        let mut daemon = Daemon::prepared(&self.text("10.0.0.11/24"), &[], |_| {});
+        let pid = self.lan.pid(NAMES[place]).to_string();
+        daemon.spawn_behind(&["nsenter", "-t", &pid, "-n"]);
+        let status = wait("it to end", || daemon.ended());
+        (status.code(), daemon.log_text())
+    }
+
+    /// The daemon of a place.
+    ///
+    /// # Panics
+    /// There is none.
+    #[must_use]
+    pub fn daemon(&mut self, place: usize) -> &mut Daemon {
+        self.daemons[place].as_mut().expect("a daemon")
+    }
+
+    /// Whether a place's daemon was started and not stopped since.
+    #[must_use]
+    pub fn is_started(&self, place: usize) -> bool {
+        self.daemons[place].is_some()
+    }
+
+    /// Stops a daemon in good order, and returns its log.
+    ///
+    /// # Panics
+    /// There is none, or it does not end.
+    pub fn stop(&mut self, place: usize) -> String {
+        let mut daemon = self.daemons[place].take().expect("a daemon");
+        assert_eq!(daemon.stop(), Some(0), "{}", daemon.log_text());
+        daemon.log_text()
+    }
+
+    /// Kills a daemon as a crash would.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn kill(&mut self, place: usize) {
+        self.daemons[place].take().expect("a daemon").kill();
+    }
+
+    /// Waits until the client is answered by a host of the pair, which holds the address then.
+    ///
+    /// # Panics
+    /// It is not.
+    pub fn wait_served(&mut self, place: usize) {
+        let since = Instant::now();
+        let served = |seen: &Seen| {
+            let newest = seen.answers.last();
+            newest.is_some_and(|(at, who)| *at >= since && who.as_deref() == Some(NAMES[place]))
+        };
+        let end = Instant::now() + LONG;
+        while !served(&self.seen.lock().unwrap_or_else(PoisonError::into_inner)) {
+            let logs: Vec<String> = self.daemons.iter().flatten().map(Daemon::log_text).collect();
+            assert!(Instant::now() < end, "{} does not serve:\n{}", NAMES[place], logs.join("\n"));
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits until the client is answered by whomever.
+    ///
+    /// # Panics
+    /// It is not.
+    pub fn wait_answered(&self) {
+        let since = Instant::now();
+        wait("the client to be answered", || {
+            let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let newest = seen.answers.last();
+            newest.is_some_and(|(at, who)| *at >= since && who.is_some()).then_some(())
+        });
+    }
+
+    /// Who answered the client last; `None` where nobody did.
+    #[must_use]
+    pub fn answered_by(&self) -> Option<String> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.answers.last().and_then(|(_, who)| who.clone())
+    }
+
+    /// The longest time since `since` in which the client was not answered.
+    #[must_use]
+    pub fn longest_outage(&self, since: Instant) -> Duration {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = since;
+        let mut longest = Duration::ZERO;
+        for (at, who) in seen.answers.iter().filter(|(at, _)| *at >= since) {
+            if who.is_some() {
+                longest = longest.max(at.saturating_duration_since(last));
+                last = *at;
+            }
+        }
+        longest
+    }
+
+    /// How long both had the address at once, as far as the auditor saw.
+    #[must_use]
+    pub fn overlap(&self) -> Duration {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let [first, second] = &seen.held;
+        let mut overlap = Duration::ZERO;
+        for (from, to) in first {
+            for (begin, end) in second {
+                overlap += (*to.min(end)).saturating_duration_since(*from.max(begin));
+            }
+        }
+        overlap
+    }
+
+    /// How often the address has come up, on either.
+    #[must_use]
+    pub fn times_held(&self) -> usize {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.held.iter().map(Vec::len).sum()
+    }
+}
+
+impl Default for Pair {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.daemons.clear();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn asked(to: &SocketAddr) -> Option<String> {
+    let stream = TcpStream::connect_timeout(to, Duration::from_millis(300)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_millis(300))).ok()?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).ok()?;
+    (!line.is_empty()).then(|| line.trim_end().to_owned())
+}
+
+fn wait<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + LONG;
+    loop {
+        if let Some(value) = done() {
+            return value;
+        }
+        assert!(Instant::now() < end, "waited {LONG:?} for {what}");
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+}
