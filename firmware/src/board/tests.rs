@@ -228,3 +228,21 @@ fn the_jumper_and_what_cannot_be_done_are_said() {
     play.run(120_000);
     assert!(play.bench.edges.borrow().is_empty());
 }
+
+/// A pin that is torn off is seen; what hangs behind it is not.
+#[test]
+fn what_the_second_line_reads_is_told_beside_what_it_should_be() {
+    let mut play = Play::guarding();
+    let settings = Settings { retry_count: 0, ..Settings::DEFAULT };
+    play.say(&ToBoard::Configure(settings));
+    let told = |play: &mut Play| match play.say(&ToBoard::Ask(Ask::Status))[..] {
+        [FromBoard::Status { lines, .. }] => (lines.second_on, lines.second_reads),
+        ref other => panic!("{other:?}"),
+    };
+    assert_eq!(told(&mut play), (false, Some(false)));
+    play.run(61_000);
+    assert_eq!(play.firmware.machine.state(), State::Held);
+    assert_eq!(told(&mut play), (true, Some(true)));
+    play.bench.cut.set(true);
+    assert_eq!(told(&mut play), (true, Some(false)));
+}
