@@ -20,7 +20,10 @@ struct About {
     remedy: &'static str,
 }
 
-const ALL: [About; 10] = [
+/// What a USB stick that nothing stops is warned of, in `[board]`.
+pub(super) const STICK: &str = "stick-counts-on";
+
+const ALL: [About; 11] = [
     About {
         name: "part-never-acts",
         text: "Failures weigh 1 to 100, and those of the last retry_interval are added up; at 100 \
@@ -94,6 +97,16 @@ const ALL: [About; 10] = [
                have given it over.",
         remedy: "systemctl edit UNIT: [Service] Restart=no",
     },
+    About {
+        name: STICK,
+        text: "Nothing switches a USB stick of one byte a command off once it has been fed. A \
+               daemon that stops for good leaves it the longest time it knows, 21m 10s, and with \
+               nowayout = true its ordinary one; a host that runs on without the daemon, as after \
+               an uninstall, is reset then, and so is one that is still in its firmware's menu.",
+        remedy: "Unplug the stick before the daemon is stopped for longer than that. A watchdog \
+                 of the kernel's (kind = \"linux\") and a board with our firmware can be told to \
+                 stand by.",
+    },
 ];
 
 /// The names of all warnings.
@@ -107,7 +120,8 @@ pub fn explain(name: &str) -> Option<String> {
     let about = ALL.iter().find(|about| about.name == name)?;
     let text = words::wrapped(&format!("{name}: {}", about.text), "");
     let remedy = words::wrapped(&format!("Remedy: {}", about.remedy), "");
-    Some(format!("{text}\n{remedy}\nallow = [\"{name}\"] in the service silences it.\n"))
+    let place = if name == STICK { "[board]" } else { "the service" };
+    Some(format!("{text}\n{remedy}\nallow = [\"{name}\"] in {place} silences it.\n"))
 }
 
 /// Reads `allow`.
