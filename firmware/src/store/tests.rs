@@ -336,6 +336,10 @@ fn a_flash_that_refuses_or_lies_never_costs_the_newest_record() {
 
 #[test]
 fn a_flash_too_small_keeps_nothing_and_says_so() {
+    // A record that is no whole number of words does not fit any.
+    let chip = Chip::new(2, 0xFF, 1);
+    let mut odd = Ring::<Chip, 10>::open(chip);
+    assert_eq!(odd.append(1, &[0; 10]), Err(StoreError::Flash));
     for pages in [0, 1] {
         let chip = Chip::new(pages, 0xFF, 1);
         assert_eq!(append(&mut ring(&chip), 1), Err(StoreError::Flash));
