@@ -125,8 +125,9 @@ impl Edges {
             match self.pins.edge(&line) {
                 Some(Some(edge)) => tell(seconds, &edge),
                 Some(None) => {}
-                // It says so of a timer that the image has not set yet.
+                // It says so of a timer that the image has not set yet, and of a log until we read it.
                 None if line.starts_with("Timer with period zero") => {}
+                None if line.contains("info: QEMU waiting for connection") => {}
                 None => tell(seconds, &format!("qemu: {line}")),
             }
         }
