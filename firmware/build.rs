@@ -24,6 +24,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::write(out.join("device.x"), "")?;
         println!("cargo::rustc-link-search={}", out.display());
         println!("cargo::rustc-link-arg-bins=-Tlink.x");
+        if env::var_os("CARGO_FEATURE_DEFMT").is_some() {
+            println!("cargo::rustc-link-arg-bins=-Tdefmt.x");
+        }
         println!("cargo::rustc-link-arg-bins=--nmagic");
         // Functions alike are one; nobody compares their addresses.
         println!("cargo::rustc-link-arg-bins=--icf=all");

@@ -25,6 +25,7 @@ pub enum ProbeResult {
 /// from it by whoever knows the checks' names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Cause {
     /// Place of the check in its service's list; [`Cause::NO_CHECK`] where no check was involved.
     pub check: u8,
@@ -69,6 +70,7 @@ impl Cause {
 /// weight for `Reported`, zero otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
 pub enum Phase {
     /// Looking up the name.

@@ -32,7 +32,7 @@ pub use cobs::{Decoder, Garbage, Raw};
 pub use connection::{LinkCounters, Refused};
 pub use host_end::HostEnd;
 pub use tag::{Key, KeyId, Sip};
-pub use v1::{About, Ask, FromBoard, Lines, ToBoard};
+pub use v1::{About, Ask, FromBoard, Lines, ToBoard, Write};
 
 /// The version written and read.
 pub const VERSION: u8 = 1;

@@ -5,6 +5,8 @@
 
 #[cfg(any(feature = "microbit", feature = "rp-pico"))]
 pub(crate) mod flash;
+#[cfg(feature = "defmt")]
+mod logger;
 #[cfg(any(feature = "lm3s6965evb", feature = "rp-pico"))]
 pub(crate) mod pl011;
 mod routines;

@@ -32,13 +32,15 @@ const SECOND: u32 = 1 << 2;
 const LIGHT: u32 = 1 << 3;
 /// From the pin to 3.3 V; in QEMU nothing pulls a pin up, so open is low.
 const JUMPER: u32 = 1 << 4;
-/// From the host's end of the reset line; in QEMU a harness drives it.
+/// From the host's end of the reset line and of the second; in QEMU a harness drives them.
 const SENSE: u32 = 1 << 5;
+const SENSE_SECOND: u32 = 1 << 6;
 
 const PORT_F: usize = 0x4002_5000;
 const LIGHT_DATA: Register = Register::at(PORT_F + 4 * LIGHT as usize);
 const JUMPER_DATA: Register = Register::at(PORT_F + 4 * JUMPER as usize);
 const SENSE_DATA: Register = Register::at(PORT_F + 4 * SENSE as usize);
+const SENSE_SECOND_DATA: Register = Register::at(PORT_F + 4 * SENSE_SECOND as usize);
 const DIRECTION: Register = Register::at(PORT_F + 0x400);
 const PULL_UP: Register = Register::at(PORT_F + 0x510);
 const PULL_DOWN: Register = Register::at(PORT_F + 0x514);
@@ -46,6 +48,8 @@ const DIGITAL: Register = Register::at(PORT_F + 0x51C);
 
 const UART: Pl011 = Pl011(0x4000_C000);
 const UART_IRQ: u32 = 5;
+#[cfg(feature = "defmt")]
+const LOG: Pl011 = Pl011(0x4000_D000);
 
 const DOG_LOAD: Register = Register::at(0x4000_0000);
 const DOG_CONTROL: Register = Register::at(0x4000_0008);
@@ -80,6 +84,7 @@ impl OutputPin for Line {
 struct Evb {
     port: Port,
     sense: Wired,
+    sense_second: Wired,
 }
 
 impl Evb {
@@ -94,18 +99,27 @@ impl Evb {
         CLOCKS[1].set(1 << 0);
         CLOCKS[2].set(1 << 0 | 1 << 5);
         PULL_UP.set(LINE | SECOND);
-        PULL_DOWN.set(JUMPER | SENSE);
-        DIGITAL.set(LINE | SECOND | LIGHT | JUMPER | SENSE);
+        PULL_DOWN.set(JUMPER | SENSE | SENSE_SECOND);
+        DIGITAL.set(LINE | SECOND | LIGHT | JUMPER | SENSE | SENSE_SECOND);
         DIRECTION.set(LIGHT);
 
         // 12.5 MHz / (16 * 115200) = 6.782
         UART.start(6, 50);
         chip::enable(UART_IRQ);
+        #[cfg(feature = "defmt")]
+        {
+            CLOCKS[1].set(1 << 1);
+            LOG.start(6, 50);
+        }
 
         SYSTICK[1].write(CLOCK_HZ / TICK_HZ - 1);
         SYSTICK[2].write(0);
         SYSTICK[0].write(0b111);
-        Self { port: chip::port(|| chip::pend(UART_IRQ)), sense: Wired::new() }
+        Self {
+            port: chip::port(|| chip::pend(UART_IRQ)),
+            sense: Wired::new(),
+            sense_second: Wired::new(),
+        }
     }
 }
 
@@ -159,6 +173,10 @@ impl Board for Evb {
         self.sense.look(SENSE_DATA.read() != 0)
     }
 
+    fn second_reads(&mut self) -> Option<bool> {
+        self.sense_second.look(SENSE_SECOND_DATA.read() != 0).map(|high| !high)
+    }
+
     fn port(&mut self) -> Option<bool> {
         None
     }
@@ -188,6 +206,12 @@ impl Board for Evb {
     fn serial(&mut self) -> &mut Port {
         &mut self.port
     }
+}
+
+/// Bytes of a log to UART1.
+#[cfg(feature = "defmt")]
+fn log(bytes: &[u8]) {
+    LOG.send(bytes);
 }
 
 /// Lets both lines go, whatever state anything is in.

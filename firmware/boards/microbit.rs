@@ -7,6 +7,9 @@
 #![no_main]
 #![allow(unsafe_code, reason = "board support: the vector table, interrupts, registers")]
 
+#[cfg(feature = "defmt")]
+compile_error!("an nRF51 has one UART, and that is the link: no log beside it");
+
 mod chip;
 mod nrf51_flash;
 
@@ -114,7 +117,8 @@ impl Line {
     fn begin(bit: u32, level: PinState) -> Self {
         let mut line = Self(bit);
         let Ok(()) = line.set_state(level);
-        MAKE_OUTPUT.write(bit);
+        // An output whose level can be read.
+        Register::at(PINS + 4 * bit.trailing_zeros() as usize).write(1);
         line
     }
 }
@@ -212,6 +216,10 @@ impl Board for Microbit {
 
     fn sense(&mut self) -> Option<bool> {
         None
+    }
+
+    fn second_reads(&mut self) -> Option<bool> {
+        Some(INPUT.read() & SECOND != 0)
     }
 
     fn port(&mut self) -> Option<bool> {

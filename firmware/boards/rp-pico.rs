@@ -53,6 +53,8 @@ const MAKE_OUTPUT: Register = Register::at(SIO + 0x24);
 
 const UART: Pl011 = Pl011(0x4003_4000);
 const UART_IRQ: u32 = 20;
+#[cfg(feature = "defmt")]
+const LOG: Pl011 = Pl011(0x4003_8000);
 
 const MICROSECONDS: Register = Register::at(0x4005_4028);
 const DOG_CONTROL: Register = Register::at(0x4005_8000);
@@ -145,6 +147,11 @@ impl Pico {
         pin(0, BY_UART, PLAIN);
         pin(1, BY_UART, PULLED_UP);
         chip::enable(UART_IRQ);
+        #[cfg(feature = "defmt")]
+        {
+            LOG.start(26, 3);
+            pin(4, BY_UART, PLAIN);
+        }
         usb::start(device);
         chip::enable(usb::IRQ);
 
@@ -211,6 +218,10 @@ impl Board for Pico {
         self.sense.look(INPUT.read() & SENSE != 0)
     }
 
+    fn second_reads(&mut self) -> Option<bool> {
+        Some(INPUT.read() & SECOND != 0)
+    }
+
     fn port(&mut self) -> Option<bool> {
         if BY_USB.load(Ordering::Relaxed) { Some(usb::is_configured()) } else { None }
     }
@@ -240,6 +251,12 @@ impl Board for Pico {
     fn serial(&mut self) -> &mut Port {
         &mut self.port
     }
+}
+
+/// Bytes of a log to UART1, on GP4.
+#[cfg(feature = "defmt")]
+fn log(bytes: &[u8]) {
+    LOG.send(bytes);
 }
 
 /// Lets both lines go, whatever state anything is in.

@@ -38,6 +38,8 @@ pub struct Bench {
     pub edges: RefCell<Vec<(u32, bool)>>,
     /// The second line is on.
     pub second: Cell<bool>,
+    /// Its pin is torn off.
+    pub cut: Cell<bool>,
     /// A wire goes from the line to the pin that reads it.
     pub wired: Cell<bool>,
     /// The jumper is set.
@@ -170,6 +172,10 @@ impl Board for Here {
 
     fn sense(&mut self) -> Option<bool> {
         self.bench.wired.get().then(|| !self.bench.held.get())
+    }
+
+    fn second_reads(&mut self) -> Option<bool> {
+        Some(self.bench.second.get() && !self.bench.cut.get())
     }
 
     fn light(&mut self, _: bool) {}

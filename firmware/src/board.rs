@@ -10,7 +10,7 @@ use giveover_core::monitor::Ticket;
 #[cfg(feature = "shadow")]
 use giveover_core::shadow::Shadows;
 use giveover_core::time::{Instant, Span};
-use giveover_core::wire::Key;
+use giveover_core::wire::{Ask, Key};
 
 use crate::contact::{Contact, ReadBack};
 use crate::hardware::Board;
@@ -248,7 +248,7 @@ impl<'a, B: Board> Firmware<'a, B> {
         // Before the line is moved, so that both of its edges are seen a step late.
         let high = self.board.sense();
         if let Some(ms) = self.read_back.look(self.line.is_held(), high, now) {
-            self.log.add(now, Note::ReadLow(ms));
+            self.note(Note::ReadLow(ms), now);
         }
         let ticks = self.board.ticks();
         let gone = ticks.wrapping_sub(self.ticks);
@@ -332,14 +332,20 @@ impl<'a, B: Board> Firmware<'a, B> {
                 }
                 Action::Release => self.line.release(),
                 Action::Second(on) => self.second_to(on),
-                Action::Echo => self.echo(),
+                Action::Echo => self.tell_host(Ask::Settings, now),
                 Action::Answer(refusal) => self.answer(to, refusal),
-                Action::Note(note) => self.log.add(now, note),
+                Action::Note(note) => self.note(note, now),
                 // A machine of a newer version would have a newer driver.
                 _ => {}
             }
         }
         next
+    }
+
+    fn note(&mut self, note: Note, now: Instant) {
+        #[cfg(feature = "defmt")]
+        defmt::println!("{=u64} ms: {}", now.as_millis(), note);
+        self.log.add(now, note);
     }
 
     /// Puts the record into the store, as it is now. Its number, and whether it is there.

@@ -62,6 +62,9 @@ pub trait Board {
     /// Whether the reset line reads high, where a pin is wired to tell.
     fn sense(&mut self) -> Option<bool>;
 
+    /// Whether the pin of the second line reads as on, where it can be read.
+    fn second_reads(&mut self) -> Option<bool>;
+
     /// Switches the light.
     fn light(&mut self, on: bool);
 

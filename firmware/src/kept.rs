@@ -1,6 +1,7 @@
 //! The record a board keeps: the machine's own, and what the machine does not know of.
 
 use giveover_core::board::Durable;
+use giveover_core::bytes::{Put, Take};
 use giveover_core::wire::Key;
 
 use crate::store::{Memory, Retained, Store};
@@ -35,12 +36,12 @@ impl Kept {
         if let Some(machine) = out.first_chunk_mut() {
             durable.encode_into(machine);
         }
-        let [low, high] = bites.to_le_bytes();
-        let rest = out.get_mut(Durable::BYTES..).unwrap_or_default();
-        let secret = key.map_or(&[0; Key::BYTES], Key::bytes);
-        copy(rest.iter_mut(), secret);
-        let rest = rest.get_mut(Key::BYTES..).unwrap_or_default();
-        copy(rest.iter_mut(), &[if key.is_some() { KEYED } else { 0 }, low, high, 0]);
+        let mut rest = Put::new(out.get_mut(Durable::BYTES..).unwrap_or_default());
+        let secret: &[u8; Key::BYTES] = key.map_or(&[0; Key::BYTES], Key::bytes);
+        rest.bytes(secret);
+        rest.u8(if key.is_some() { KEYED } else { 0 });
+        rest.u16(bites);
+        rest.u8(0);
     }
 
     /// The record of `bytes`; each part that cannot be read is none.
@@ -51,13 +52,10 @@ impl Kept {
         if whole != Some(true) {
             self.durable = None;
         }
-        let rest = bytes.get(Durable::BYTES..).unwrap_or_default();
-        let secret = rest.first_chunk().map(|secret| Key::new(*secret));
-        let rest = rest.get(Key::BYTES..).unwrap_or_default();
-        if let [flags, low, high, ..] = *rest {
-            self.key = secret.filter(|_| flags & KEYED != 0);
-            self.bites = u16::from_le_bytes([low, high]);
-        }
+        let mut rest = Take::new(bytes.get(Durable::BYTES..).unwrap_or_default());
+        let secret = Key::new(rest.array());
+        self.key = if rest.u8() & KEYED != 0 { Some(secret) } else { None };
+        self.bites = rest.u16();
     }
 
     /// The record to go by, of those found: the one that knows of more resets, and the newer key.
@@ -95,12 +93,6 @@ impl Kept {
             self.key = self.key.or(other.key);
         }
     }
-}
-
-/// Byte by byte: the compiler sees that no length can differ.
-#[inline(never)]
-fn copy(to: core::slice::IterMut<'_, u8>, from: &[u8]) {
-    to.zip(from).for_each(|(to, from)| *to = *from);
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! The line of bytes to the host: frames in, frames out, and nothing that waits.
 
 use embedded_io::{Read, ReadReady, Write};
-use giveover_core::wire::{
-    BoardEnd, Decoder, FromBoard, Key, LinkCounters, MAX_ENCODED, Opened, Refused,
-};
+use giveover_core::wire::{BoardEnd, Decoder, Key, LinkCounters, MAX_ENCODED, Opened, Refused};
 
 /// The board's end of the serial line.
 ///
@@ -70,11 +68,12 @@ impl Link {
         self.write(port, &out, written);
     }
 
-    /// Sends a frame. One that finds no room is lost, as on any line; the host asks again.
+    /// Sends a frame of this kind and payload. One that finds no room is lost, as on any line; the
+    /// host asks again.
     #[inline(never)]
-    pub fn say<P: Write>(&mut self, port: &mut P, frame: &FromBoard) {
+    pub fn say<P: Write>(&mut self, port: &mut P, kind: u8, payload: &[u8]) {
         let mut out = [0; MAX_ENCODED];
-        let written = self.end.seal(frame, &mut out);
+        let written = self.end.seal_payload(kind, payload, &mut out);
         self.write(port, &out, written);
     }
 
@@ -102,6 +101,7 @@ mod tests {
     use super::*;
     use crate::fifo::Fifo;
     use crate::serial::Port;
+    use giveover_core::bytes::Put;
     use giveover_core::wire::{HostEnd, ToBoard};
     use std::vec::Vec;
 
@@ -161,11 +161,12 @@ mod tests {
         let (up, down) = (Fifo::<2>::new(), Fifo::<24>::new());
         let mut port = Port::new(&up, &down, || {});
         let mut link = Link::new(None, 77);
-        let frame = FromBoard::Answer { to: 1, refusal: None };
+        let mut payload = [0; 5];
+        let kind = giveover_core::wire::Write::answer(&mut Put::new(&mut payload), 1, None);
         let mut heard = 0;
         let mut decoder = Decoder::new();
         for turn in 0..20 {
-            link.say(&mut port, &frame);
+            link.say(&mut port, kind, &payload);
             if turn % 3 == 2 {
                 for byte in drain(&down) {
                     heard += u32::from(matches!(decoder.push(byte), Some(Ok(_))));

@@ -267,6 +267,7 @@ impl Standin {
                     reset_held: self.state() == State::Pulsing,
                     reset_high: Some(self.state() != State::Pulsing),
                     second_on: false,
+                    second_reads: Some(false),
                 },
                 report: self.machine.report(now),
             },

@@ -13,6 +13,8 @@ pub(crate) struct Board {
     pub(crate) flash: u32,
     /// The same with shadows.
     pub(crate) shadow_flash: u32,
+    /// It has a UART beside the link.
+    pub(crate) logs: bool,
     /// Where QEMU has the board: what it says of its pins.
     pub(crate) qemu: Option<Pins>,
     /// Where somebody may own one: how its image gets there.
@@ -50,17 +52,26 @@ pub(crate) enum Variant {
     Plain,
     /// The shadows of the host's monitors too (L10).
     Shadow,
+    /// Each note as a line of log, on a UART of its own.
+    Log,
 }
 
 impl Variant {
-    /// Both.
-    pub(crate) const ALL: [Self; 2] = [Self::Plain, Self::Shadow];
+    /// All there are.
+    pub(crate) const ALL: [Self; 3] = [Self::Plain, Self::Shadow, Self::Log];
+
+    /// Those of a board: a log needs a UART beside the link.
+    pub(crate) fn of(board: &Board) -> impl Iterator<Item = Self> {
+        let logs = board.logs;
+        Self::ALL.into_iter().filter(move |variant| logs || *variant != Self::Log)
+    }
 
     /// The name of the image.
     pub(crate) fn name(self, board: &Board) -> String {
         match self {
             Self::Plain => board.name.to_owned(),
             Self::Shadow => format!("{}-shadow", board.name),
+            Self::Log => format!("{}-log", board.name),
         }
     }
 
@@ -69,6 +80,7 @@ impl Variant {
         match self {
             Self::Plain => board.name.to_owned(),
             Self::Shadow => format!("{},shadow", board.name),
+            Self::Log => format!("{},defmt", board.name),
         }
     }
 
@@ -77,6 +89,8 @@ impl Variant {
         match self {
             Self::Plain => (board.flash, RAM, board.stack),
             Self::Shadow => (board.shadow_flash, SHADOW_RAM, SHADOW_STACK),
+            // L11 is said without a log; RAM and stack must do all the same.
+            Self::Log => (board.shadow_flash, RAM, SHADOW_STACK),
         }
     }
 }
@@ -86,8 +100,9 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "lm3s6965evb",
         target: "thumbv7m-none-eabi",
         stack: 2048,
-        flash: 19_800,
+        flash: 19_600,
         shadow_flash: 28_000,
+        logs: true,
         qemu: Some(Pins {
             trace: "pl061_set_output",
             // Port F; the other ports are not ours.
@@ -103,8 +118,9 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "microbit",
         target: "thumbv6m-none-eabi",
         stack: 1536,
-        flash: 21_400,
+        flash: 21_200,
         shadow_flash: 29_800,
+        logs: false,
         qemu: Some(Pins {
             trace: "nrf51_gpio_update_output_irq",
             before: " line ",
@@ -124,8 +140,9 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "rp-pico",
         target: "thumbv6m-none-eabi",
         stack: 1536,
-        flash: 24_200,
+        flash: 24_000,
         shadow_flash: 32_600,
+        logs: true,
         qemu: None,
         real: Some(Real {
             chip: "RP2040",

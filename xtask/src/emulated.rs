@@ -1,8 +1,10 @@
 //! A board in QEMU in the time of this machine: its serial line a terminal, its lines watched.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::board::{Board, Pins, Variant};
 use crate::firmware::{self, Report};
@@ -17,6 +19,10 @@ pub(crate) struct Emulated {
     trace: Option<BufReader<ChildStderr>>,
     pins: &'static Pins,
     begun: Instant,
+    /// What runs in it.
+    pub(crate) image: PathBuf,
+    /// Its lines of log, as bytes.
+    pub(crate) log: Option<UnixStream>,
 }
 
 impl Drop for Emulated {
@@ -32,23 +38,46 @@ impl Emulated {
     /// # Errors
     /// QEMU has no such board or is not there; the image does not build.
     pub(crate) fn start(board: &'static Board) -> Result<Self, String> {
+        Self::run(board, Variant::Plain)
+    }
+
+    /// The same of an image, whose lines of log, if it has any, go to `Emulated::log`.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn run(board: &'static Board, variant: Variant) -> Result<Self, String> {
         let pins = board.qemu.as_ref().ok_or_else(|| format!("QEMU has no {}", board.name))?;
         needs::install(For::RealServers)?;
-        let report = Report::build(firmware::toolchain(false)?, board, Variant::Plain)?;
+        let report = Report::build(firmware::toolchain(false)?, board, variant)?;
         let qemu = program("qemu-system-arm").ok_or("qemu-system-arm is not installed")?;
         let mut command = Command::new(qemu);
         command.args(["-machine", board.name, "-display", "none", "-monitor", "none"]);
         command.args(["-chardev", "pty,id=line", "-serial", "chardev:line"]);
+        let door = std::env::temp_dir().join(format!("giveover-log-{}", std::process::id()));
+        if variant == Variant::Log {
+            // It waits for its reader, so that no line is lost.
+            let listen = format!("unix:{},server=on,wait=on", door.display());
+            command.args(["-serial", &listen]);
+        }
         command.args(["-trace", pins.trace, "-kernel"]).arg(&report.path);
         // What it traces goes to standard error, the name of the terminal to standard output.
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("qemu-system-arm: {error}"))?;
         let begun = Instant::now();
         let (said, trace) = (child.stdout.take(), child.stderr.take().map(BufReader::new));
-        let mut running = Self { child, port: String::new(), trace, pins, begun };
+        let mut running =
+            Self { child, port: String::new(), trace, pins, begun, image: report.path, log: None };
         let said = said.map(BufReader::new).ok_or("no output")?;
         let port = said.lines().map_while(Result::ok).find_map(|line| terminal_path(&line));
         running.port = port.ok_or("qemu-system-arm names no terminal")?;
+        if variant == Variant::Log {
+            let log = (0..200).find_map(|_| {
+                std::thread::sleep(Duration::from_millis(25));
+                UnixStream::connect(&door).ok()
+            });
+            let _ = std::fs::remove_file(&door);
+            running.log = Some(log.ok_or("qemu-system-arm opens no log")?);
+        }
         Ok(running)
     }
 
@@ -96,8 +125,9 @@ impl Edges {
             match self.pins.edge(&line) {
                 Some(Some(edge)) => tell(seconds, &edge),
                 Some(None) => {}
-                // It says so of a timer that the image has not set yet.
+                // It says so of a timer that the image has not set yet, and of a log until we read it.
                 None if line.starts_with("Timer with period zero") => {}
+                None if line.contains("info: QEMU waiting for connection") => {}
                 None => tell(seconds, &format!("qemu: {line}")),
             }
         }

@@ -14,12 +14,13 @@ use crate::thumb::Toolchain;
 use crate::workspace::{self, show};
 
 const HELP: &str = "\
-cargo xtask firmware --board NAME [--shadow] [--debian] [--stack]
+cargo xtask firmware --board NAME [--shadow | --log] [--debian] [--stack]
 
 Builds the image of a board and prints what it takes of flash, RAM and stack, in bytes, and where the
 image is; for rp-pico also the UF2 file made of it. Fails where that is more than it may be, and where a panic is left that could be reached.
   --board NAME   which (see below)
   --shadow       with the shadows of the host's monitors, for `shadow = true`
+  --log          with each note as a line of log (defmt), on a UART of its own
   --debian       build with Debian's compiler, even if ours has the targets
   --stack        print the chain of calls that takes most of the stack
 
@@ -44,15 +45,20 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
                 None => return unknown(""),
             },
             "--shadow" => variant = Variant::Shadow,
+            "--log" => variant = Variant::Log,
             "--debian" => debian = true,
             "--stack" => chain = true,
             other => {
-                let known = ["--board", "--shadow", "--debian", "--stack"];
+                let known = ["--board", "--shadow", "--log", "--debian", "--stack"];
                 return suggest::usage("option", other, known.into_iter());
             }
         }
     }
     let Some(board) = chosen else { return unknown("") };
+    if Variant::of(board).all(|of| of != variant) {
+        eprintln!("xtask: {} has no UART beside the link: no log", board.name);
+        return ExitCode::FAILURE;
+    }
     let done = toolchain(debian).and_then(|toolchain| {
         let report = Report::build(toolchain, board, variant)?;
         show(&format!("\n{}\n{}", toolchain.describe(), Report::HEAD));

@@ -18,6 +18,7 @@ Builds the image of a board and gives it to one that is plugged in: by probe-rs 
 is, else by the drive that the board shows, else it prints what is left to do.
   --board NAME   microbit or rp-pico
   --shadow       with the shadows of the host's monitors, for `shadow = true`
+  --log          with each note as a line of log (defmt), on a UART of its own
   --dry          build, and print what would be done
 ";
 
@@ -38,13 +39,18 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             },
             "--dry" => dry = true,
             "--shadow" => variant = Variant::Shadow,
+            "--log" => variant = Variant::Log,
             other => {
-                let known = ["--board", "--shadow", "--dry"];
+                let known = ["--board", "--shadow", "--log", "--dry"];
                 return suggest::usage("option", other, known.into_iter());
             }
         }
     }
     let Some(board) = chosen else { return firmware::unknown("") };
+    if Variant::of(board).all(|of| of != variant) {
+        eprintln!("xtask: {} has no UART beside the link: no log", board.name);
+        return ExitCode::FAILURE;
+    }
     match flash(board, variant, dry) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -51,7 +51,7 @@ pub(crate) fn step(step: &mut Step) {
 
 /// What runs it. One program finds the old bugs and looks for new ones: a feature of the core, which
 /// is nothing while none is put in, so that only our own packages are built for it.
-fn command(args: &[String]) -> Command {
+pub(crate) fn command(args: &[String]) -> Command {
     let mut command = cargo(["run", "--quiet", "--profile", "hunt", "--package", "giveover-tests"]);
     command.args(["--features", "defects", "--bin", "hunt", "--"]).args(args);
     command

@@ -23,6 +23,7 @@ mod layout;
 mod licences;
 mod mutants;
 mod needs;
+mod nightly;
 mod pair;
 mod pictures;
 mod qemu;
@@ -45,7 +46,7 @@ use std::process::ExitCode;
 /// A verb: its name, one line of help, and what runs it.
 type Verb = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const VERBS: [Verb; 14] = [
+const VERBS: [Verb; 15] = [
     ("test", "everything CI checks; --quick is the inner loop (test --help)", test::run),
     ("requirements", "which rows of tests/requirements.md a test shows", requirements::run),
     ("size", "code and data of core and firmware on the board's processors", size::run),
@@ -55,6 +56,7 @@ const VERBS: [Verb; 14] = [
     ("sim-board", "a board in QEMU and a daemon that feeds it, to watch", sim_board::run),
     ("fuzz", "bytes from outside, as a fuzzer invents them; --keep grows the corpus", fuzz::run),
     ("mutants", "changes to the board's code that a test should notice", mutants::run),
+    ("nightly", "all that is too long for each commit", nightly::run),
     ("pictures", "the ready scenarios drawn, for shell/docs/scenarios.md", pictures::run),
     ("hunt", "worlds drawn by chance, every invariant looked at after every step", hunt::run),
     ("layout", "functions that a waiting daemon calls, put side by side", layout::run),

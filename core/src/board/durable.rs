@@ -136,7 +136,7 @@ impl Durable {
 
     /// The record as bytes in the caller's place, for a small stack.
     pub fn encode_into(&self, bytes: &mut [u8; Self::BYTES]) {
-        let (body, crc) = bytes.split_at_mut(Self::BYTES - 4);
+        let Some((body, crc)) = bytes.split_last_chunk_mut::<4>() else { return };
         let mut out = Put::new(body);
         out.u8(Self::VERSION);
         let flag = |set, bit| if set { bit } else { 0 };
@@ -159,11 +159,10 @@ impl Durable {
         out.instant(self.powered);
         out.instant(self.proven.unwrap_or(never));
         out.instant(newest);
-        for at in self.resets.at {
-            out.instant(at);
+        for at in &self.resets.at {
+            out.instant(*at);
         }
-        let value = crc32(body);
-        Put::new(crc).u32(value);
+        *crc = crc32(body).to_le_bytes();
     }
 
     /// The record of `bytes`.

@@ -7,6 +7,7 @@ use super::words::{End, Refusal, Second, State, Why};
 /// One thing that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Note {
     /// The board started.
     Started {

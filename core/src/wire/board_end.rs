@@ -3,8 +3,9 @@
 use super::cobs::Raw;
 use super::connection::{Connection, LinkCounters, Refused, Speaker, payload, write};
 use super::tag::{Key, KeyId};
-use super::v1::{FromBoard, ToBoard};
+use super::v1::{FromBoard, ToBoard, Write};
 use super::{MAX_PAYLOAD, TAGGED};
+use crate::bytes::Put;
 
 /// A frame from the host, and how far it can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,19 +120,14 @@ impl BoardEnd {
     /// Writes the answer to a hello of `host`'s nonce into `out`; `nonce` is the board's own.
     /// The connection under way goes on until the new one has proven itself.
     pub fn answer_hello(&mut self, host: u64, nonce: u64, out: &mut [u8]) -> Option<usize> {
-        let mut next = self.key.map(|key| Connection::new(&key, host, nonce, self.device));
-        let challenge = FromBoard::Challenge {
-            device: self.device,
-            nonce,
-            key: self.key_id(),
-            challenge: next.as_ref().map_or(0, |next| next.challenge(0)),
-        };
+        self.next = self.key.as_ref().map(|key| Connection::new(key, host, nonce, self.device));
+        let key = self.key_id();
+        let challenge = self.next.as_ref().map_or(0, |next| next.challenge(0));
         let mut buffer = [0; MAX_PAYLOAD];
-        let payload = payload(&mut buffer, |put| challenge.put(put))?;
-        let seal = next.as_mut().map(|next| (next, Speaker::Board));
-        let written = write(seal, challenge.kind(), payload, out);
-        self.next = next;
-        written
+        let mut put = Put::new(&mut buffer);
+        let kind = Write::challenge(&mut put, self.device, nonce, key, challenge);
+        let length = put.finish()?;
+        write(self.next.as_mut(), Speaker::Board, kind, buffer.get(..length)?, out)
     }
 
     /// What the next feed must answer.
@@ -155,8 +151,12 @@ impl BoardEnd {
     pub fn seal(&mut self, frame: &FromBoard, out: &mut [u8]) -> Option<usize> {
         let mut buffer = [0; MAX_PAYLOAD];
         let payload = payload(&mut buffer, |put| frame.put(put))?;
-        let seal = self.current.as_mut().map(|current| (current, Speaker::Board));
-        write(seal, frame.kind(), payload, out)
+        self.seal_payload(frame.kind(), payload, out)
+    }
+
+    /// The same for a frame that was never made, of what [`super::v1::Write`] has written of it.
+    pub fn seal_payload(&mut self, kind: u8, payload: &[u8], out: &mut [u8]) -> Option<usize> {
+        write(self.current.as_mut(), Speaker::Board, kind, payload, out)
     }
 
     /// What was seen of the line; `garbage` is the decoder's to add.

@@ -178,6 +178,12 @@ impl<'a> Encoder<'a> {
         self.push(byte);
     }
 
+    /// Appends bytes of the frame.
+    #[inline(never)]
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.byte(*byte));
+    }
+
     /// Adds checksum and delimiter; the length, or `None` if it did not fit.
     pub(super) fn finish(mut self) -> Option<usize> {
         for byte in self.crc.value().to_le_bytes() {

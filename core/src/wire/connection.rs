@@ -144,26 +144,28 @@ impl Connection {
 
 /// Writes a frame into `out`, sealed if there is a connection to seal it for.
 pub(super) fn write(
-    connection: Option<(&mut Connection, Speaker)>,
+    connection: Option<&mut Connection>,
+    speaker: Speaker,
     kind: u8,
     payload: &[u8],
     out: &mut [u8],
 ) -> Option<usize> {
+    let mut kind = kind;
+    let mut seal = None;
+    if let Some(connection) = connection {
+        // A connection of four thousand million frames is over: no counter twice.
+        let counter = connection.sent.checked_add(1)?;
+        connection.sent = counter;
+        kind |= TAGGED;
+        seal = Some((counter, connection.tag(speaker, kind, payload, counter)));
+    }
     let mut frame = Encoder::new(out);
-    let Some((connection, speaker)) = connection else {
-        frame.byte(kind);
-        payload.iter().for_each(|byte| frame.byte(*byte));
-        return frame.finish();
-    };
-    // A connection of four thousand million frames is over: no counter twice.
-    let counter = connection.sent.checked_add(1)?;
-    connection.sent = counter;
-    let kind = kind | TAGGED;
     frame.byte(kind);
-    payload.iter().for_each(|byte| frame.byte(*byte));
-    let tag = connection.tag(speaker, kind, payload, counter);
-    counter.to_le_bytes().iter().for_each(|byte| frame.byte(*byte));
-    tag.to_le_bytes().iter().for_each(|byte| frame.byte(*byte));
+    frame.bytes(payload);
+    if let Some((counter, tag)) = seal {
+        frame.bytes(&counter.to_le_bytes());
+        frame.bytes(&tag.to_le_bytes());
+    }
     frame.finish()
 }
 

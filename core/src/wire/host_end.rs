@@ -41,7 +41,7 @@ impl HostEnd {
         let hello = ToBoard::Hello { nonce: self.nonce };
         let mut buffer = [0; MAX_PAYLOAD];
         let payload = payload(&mut buffer, |put| hello.put(put))?;
-        write(None, hello.kind(), payload, out)
+        write(None, Speaker::Host, hello.kind(), payload, out)
     }
 
     /// Writes `frame` into `out` ([`super::MAX_ENCODED`] is enough), and returns its length and
@@ -52,10 +52,10 @@ impl HostEnd {
         let payload = payload(&mut buffer, |put| frame.put(put))?;
         match (&mut self.connection, frame) {
             (None, _) | (_, ToBoard::Hello { .. } | ToBoard::Pair(_)) => {
-                write(None, frame.kind(), payload, out).map(|len| (len, 0))
+                write(None, Speaker::Host, frame.kind(), payload, out).map(|len| (len, 0))
             }
             (Some(connection), _) => {
-                let len = write(Some((connection, Speaker::Host)), frame.kind(), payload, out)?;
+                let len = write(Some(connection), Speaker::Host, frame.kind(), payload, out)?;
                 Some((len, connection.sent))
             }
         }

@@ -5,5 +5,5 @@ mod from_board;
 mod to_board;
 
 pub use event::{EventBytes, ToShadow};
-pub use from_board::{About, FromBoard, Lines};
+pub use from_board::{About, FromBoard, Lines, Write};
 pub use to_board::{Ask, ToBoard};

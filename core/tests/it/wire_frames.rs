@@ -95,7 +95,8 @@ pub(crate) fn from_board() -> Vec<(&'static str, FromBoard)> {
         store_used: 31,
         store_size: 512,
     };
-    let lines = Lines { reset_held: false, reset_high: Some(true), second_on: true };
+    let lines =
+        Lines { reset_held: false, reset_high: Some(true), second_on: true, second_reads: None };
     let note = Note::Intent { ticket: 0x0A0B_0C0D, why: Why::Silence };
     vec![
         (

@@ -9,7 +9,9 @@ const RESETS: usize = 0x4000_C000;
 const RESET_DONE: Register = Register::at(RESETS + 0x8);
 const PLL_USB: u32 = 1 << 13;
 /// The pins, their pads, the timer, the UART and USB.
-const USED: u32 = 1 << 5 | 1 << 8 | 1 << 21 | 1 << 22 | 1 << 24;
+const USED: u32 = 1 << 5 | 1 << 8 | 1 << 21 | 1 << 22 | 1 << 24 | LOG;
+/// The other UART, where there is a log.
+const LOG: u32 = if cfg!(feature = "defmt") { 1 << 23 } else { 0 };
 
 const CRYSTAL: usize = 0x4002_4000;
 const CRYSTAL_STATUS: Register = Register::at(CRYSTAL + 0x4);
@@ -60,7 +62,7 @@ pub(crate) fn start() {
     Register::at(CLOCKS + 0x48).write(1 << 11);
     Register::at(CLOCKS + 0x58).write(1 << 8);
     Register::at(CLOCKS + 0x54).write(1 << 11);
-    set(RESETS).write(1 << 22 | 1 << 24);
+    set(RESETS).write(1 << 22 | 1 << 24 | LOG);
     release(USED);
 }
 

@@ -1,8 +1,9 @@
 //! What the host says, and what it is answered.
 
 use giveover_core::board::{Event, Refusal};
+use giveover_core::bytes::Put;
 use giveover_core::time::Instant;
-use giveover_core::wire::{About, Ask, FromBoard, Key, Lines, Opened, ToBoard};
+use giveover_core::wire::{About, Ask, Key, Lines, MAX_PAYLOAD, Opened, ToBoard, Write};
 
 use super::Firmware;
 use crate::hardware::Board;
@@ -130,26 +131,39 @@ impl<B: Board> Firmware<'_, B> {
         self.link.answer_hello(self.board.serial(), host, nonce);
     }
 
+    /// Tells the host what it asks for.
     #[inline(never)]
-    fn tell_host(&mut self, ask: Ask, now: Instant) {
-        let frame = match ask {
-            Ask::Status => FromBoard::Status {
-                challenge: self.link.end().challenge(),
-                lines: Lines {
+    pub(super) fn tell_host(&mut self, ask: Ask, now: Instant) {
+        let mut buffer = [0; MAX_PAYLOAD];
+        let mut out = Put::new(&mut buffer);
+        let kind = match ask {
+            Ask::Status => {
+                let lines = Lines {
                     reset_held: self.line.is_held(),
                     reset_high: self.board.sense(),
                     second_on: self.second_on,
-                },
-                report: self.machine.report(now),
-            },
-            Ask::Counters => {
-                FromBoard::Counters { board: *self.machine.counters(), link: self.link.counters() }
+                    second_reads: self.board.second_reads(),
+                };
+                let challenge = self.link.end().challenge();
+                Write::status(&mut out, challenge, &lines, &self.machine.report(now))
             }
-            Ask::About => FromBoard::About(self.about(now)),
-            Ask::Settings => FromBoard::Settings(*self.machine.settings()),
-            Ask::Image => FromBoard::Image(self.board.image()),
+            Ask::Counters => {
+                Write::counters(&mut out, self.machine.counters(), &self.link.counters())
+            }
+            Ask::About => Write::about(&mut out, &self.about(now)),
+            Ask::Settings => Write::settings(&mut out, self.machine.settings()),
+            Ask::Image => Write::image(&mut out, self.board.image()),
         };
-        self.link.say(self.board.serial(), &frame);
+        let written = out.finish();
+        self.send(kind, &buffer, written);
+    }
+
+    /// Sends what was written of a frame's payload, all of which fits.
+    #[inline(never)]
+    fn send(&mut self, kind: u8, buffer: &[u8], written: Option<usize>) {
+        if let Some(payload) = written.and_then(|written| buffer.get(..written)) {
+            self.link.say(self.board.serial(), kind, payload);
+        }
     }
 
     #[inline(never)]
@@ -167,11 +181,14 @@ impl<B: Board> Firmware<'_, B> {
     }
 
     fn read_log(&mut self, from: u32) {
-        let frame = match self.log.read(from) {
-            Some(entry) => FromBoard::Log(entry),
-            None => FromBoard::LogEnd { lost: self.log.lost() },
+        let mut buffer = [0; MAX_PAYLOAD];
+        let mut out = Put::new(&mut buffer);
+        let kind = match self.log.read(from) {
+            Some(entry) => Write::log(&mut out, &entry),
+            None => Write::log_end(&mut out, self.log.lost()),
         };
-        self.link.say(self.board.serial(), &frame);
+        let written = out.finish();
+        self.send(kind, &buffer, written);
     }
 
     /// Takes a key while there is none, or the jumper was set when the power came. It is durable
@@ -193,13 +210,12 @@ impl<B: Board> Firmware<'_, B> {
         self.answer(0, refusal);
     }
 
-    pub(super) fn echo(&mut self) {
-        let frame = FromBoard::Settings(*self.machine.settings());
-        self.link.say(self.board.serial(), &frame);
-    }
-
     #[inline(never)]
     pub(super) fn answer(&mut self, to: u32, refusal: Option<Refusal>) {
-        self.link.say(self.board.serial(), &FromBoard::Answer { to, refusal });
+        let mut buffer = [0; 5];
+        let mut out = Put::new(&mut buffer);
+        let kind = Write::answer(&mut out, to, refusal);
+        let written = out.finish();
+        self.send(kind, &buffer, written);
     }
 }

@@ -228,3 +228,51 @@ fn the_jumper_and_what_cannot_be_done_are_said() {
     play.run(120_000);
     assert!(play.bench.edges.borrow().is_empty());
 }
+
+/// A pin that is torn off is seen; what hangs behind it is not.
+#[test]
+fn what_the_second_line_reads_is_told_beside_what_it_should_be() {
+    let mut play = Play::guarding();
+    let settings = Settings { retry_count: 0, ..Settings::DEFAULT };
+    play.say(&ToBoard::Configure(settings));
+    let told = |play: &mut Play| match play.say(&ToBoard::Ask(Ask::Status))[..] {
+        [FromBoard::Status { lines, .. }] => (lines.second_on, lines.second_reads),
+        ref other => panic!("{other:?}"),
+    };
+    assert_eq!(told(&mut play), (false, Some(false)));
+    play.run(61_000);
+    assert_eq!(play.firmware.machine.state(), State::Held);
+    assert_eq!(told(&mut play), (true, Some(true)));
+    play.bench.cut.set(true);
+    assert_eq!(told(&mut play), (true, Some(false)));
+}
+
+/// What a modem manager asks of any port, and what a kernel says when its console is there: not one
+/// byte of it is a frame, and it costs no more than the frame that it runs into.
+#[test]
+fn a_modem_manager_and_a_boot_log_on_the_line_are_noise_and_nothing_more() {
+    const NOISE: [&[u8]; 3] = [
+        b"AT\r\nATZ\r\nAT+CGMI\r\nAT+GCAP\r\nATE0V1\r\n",
+        b"[    0.000000] Linux version 6.1.0-18-amd64 (debian-kernel@lists.debian.org)\r\n\
+          [    0.000000] Command line: BOOT_IMAGE=/vmlinuz console=ttyS0,115200n8\r\n\0\0",
+        b"\0\0\xFF\xFE\x80\x01\x7F~\x00\xFF}#\xC0!}!}!} }4\0", // and one that speaks PPP
+    ];
+    let mut play = Play::guarding();
+    let feed = |play: &Play| ToBoard::Feed { answer: play.challenge, verdict: Verdict::Ok };
+    for round in 0..30 {
+        play.put(NOISE[round % NOISE.len()]);
+        play.run(14_000);
+        let frame = feed(&play);
+        if play.say(&frame).is_empty() {
+            // It ran into the noise: the host says it again, and is heard.
+            play.run(1_000);
+            play.feed();
+        }
+        assert_eq!(play.firmware.machine.state(), State::Armed, "round {round}");
+    }
+    let heard = play.say(&ToBoard::Ask(Ask::Counters));
+    let [FromBoard::Counters { board, link }] = heard[..] else { panic!("{heard:?}") };
+    assert!(link.garbage >= 20 && board.feeds >= 30, "{link:?} {board:?}");
+    assert_eq!((board.near_misses, board.early, board.wrong), (0, 0, 0));
+    assert!(play.bench.edges.borrow().is_empty(), "no edge");
+}

@@ -9,6 +9,7 @@ use embedded_storage::nor_flash::{
     ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
 };
 
+use super::slot::AROUND;
 use super::*;
 
 const PAGE: usize = 128;
@@ -27,6 +28,8 @@ struct Inside {
     random: Cell<u64>,
     /// Bytes that stay at 0 however often they are erased.
     bad: RefCell<Vec<usize>>,
+    /// Reads until it answers no more.
+    reads: Cell<u32>,
 }
 
 #[derive(Debug)]
@@ -45,6 +48,7 @@ impl Chip {
             left: Cell::new(u64::MAX),
             random: Cell::new(seed | 1),
             bad: RefCell::default(),
+            reads: Cell::new(u32::MAX),
         }))
     }
 
@@ -92,6 +96,10 @@ impl ReadNorFlash for Chip {
     const READ_SIZE: usize = 1;
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Refused> {
+        if self.0.reads.get() == 0 {
+            return Err(Refused);
+        }
+        self.0.reads.set(self.0.reads.get() - 1);
         let from = offset as usize;
         bytes.copy_from_slice(&self.0.bytes.borrow()[from..from + bytes.len()]);
         Ok(())
@@ -227,6 +235,21 @@ fn the_newest_record_is_found_again_over_many_laps() {
     }
 }
 
+#[test]
+fn a_record_of_which_a_word_cannot_be_read_is_none() {
+    let chip = Chip::new(2, 0xFF, 1);
+    append(&mut ring(&chip), 1).expect("room");
+    // It is looked over as a whole first, and then its bytes are taken.
+    let words = (N + AROUND + N) / 4;
+    for reads in 0..=words {
+        let mut ring = ring(&chip);
+        chip.0.reads.set(reads as u32);
+        let mut bytes = [0; N];
+        assert_eq!(ring.read(&mut bytes), reads == words, "after {reads} words");
+        chip.0.reads.set(u32::MAX);
+    }
+}
+
 /// Every word of three laps, and four places within each erase, each with three different torn
 /// words (L5).
 #[test]
@@ -313,6 +336,10 @@ fn a_flash_that_refuses_or_lies_never_costs_the_newest_record() {
 
 #[test]
 fn a_flash_too_small_keeps_nothing_and_says_so() {
+    // A record that is no whole number of words does not fit any.
+    let chip = Chip::new(2, 0xFF, 1);
+    let mut odd = Ring::<Chip, 10>::open(chip);
+    assert_eq!(odd.append(1, &[0; 10]), Err(StoreError::Flash));
     for pages in [0, 1] {
         let chip = Chip::new(pages, 0xFF, 1);
         assert_eq!(append(&mut ring(&chip), 1), Err(StoreError::Flash));

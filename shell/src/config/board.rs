@@ -7,13 +7,14 @@ use giveover_core::shadow;
 use giveover_core::time::Span;
 
 use super::plan::{BoardKind, BoardPlan, GoesTo, ServicePlan};
-use super::quantity::written;
+use super::quantity::{readable, written};
 use super::reader::{Reader, header};
 use super::report::Findings;
 use super::schema;
 use super::source::Place;
 use super::tree::{Entry, Node, Table, Value};
 use super::values;
+use super::warning;
 
 /// The longest wait before a boot is confirmed.
 const MOST_CONFIRM: Span = Span::from_secs(3600);
@@ -63,6 +64,7 @@ fn ours(reader: &Reader<'_>, out: &mut Findings) -> Option<BoardPlan> {
     let confirm = (Span::from_secs(1), MOST_CONFIRM);
     let confirm_after = reader.read("confirm_after", within(confirm), out);
     let (required, shadow) = (required(reader, out), shadow(reader, out));
+    reader.read("allow", warning::allowed, out);
     Some(BoardPlan {
         kind: BoardKind::Giveover { key: PathBuf::from(key?) },
         port: PathBuf::from(port?),
@@ -105,6 +107,7 @@ fn linux(reader: &Reader<'_>, out: &mut Findings) -> Option<BoardPlan> {
     let last = timeout.as_millis().saturating_sub(second.as_millis());
     let before = (second, Span::from_millis(last).max(second));
     let pretimeout = reader.read("pretimeout", counted(before, second), out);
+    reader.read("allow", warning::allowed, out);
     Some(BoardPlan {
         kind: BoardKind::Linux { pretimeout },
         port: PathBuf::from(port.unwrap_or("/dev/watchdog")),
@@ -122,10 +125,22 @@ fn stick(reader: &Reader<'_>, out: &mut Findings) -> Option<BoardPlan> {
     let port = needed(reader, "port", values::path, "\"/dev/serial/by-id/…\"", out);
     let timeout = reader.read("timeout", counted(STICK, STICK_UNIT), out);
     let timeout = timeout.unwrap_or(Settings::DEFAULT.timeout);
+    let settings = simple(reader, timeout, out);
+    let allow = reader.read("allow", warning::allowed, out).unwrap_or_default();
+    if !allow.contains(&warning::STICK) {
+        let left = if settings.nowayout { settings.timeout } else { STICK.1 };
+        let message = format!(
+            "board: a stick counts on when the daemon has stopped, and resets this host after {}",
+            readable(u64::from(left.as_millis()))
+        );
+        let place = reader.entry("kind").map_or(reader.header, |entry| entry.place);
+        let finding = out.warning(warning::STICK, place, message);
+        warning::or_allow(finding.label("unplug it before a longer stop"), "board");
+    }
     Some(BoardPlan {
         kind: BoardKind::Stick,
         port: PathBuf::from(port?),
-        settings: simple(reader, timeout, out),
+        settings,
         confirm_after: USUAL_CONFIRM,
         required: required(reader, out),
         shadow: false,

@@ -301,6 +301,7 @@ pub(super) const BOARD: &[Key] = &[
     ),
     key("nowayout", "true or false", "false", "no announced end but a reboot is accepted"),
     key("required", "true or false", "false", "without an armed board the daemon does not start"),
+    key("allow", "list of warnings", "[]", "warnings that need not be given"),
     key(
         "shadow",
         "true or false",

@@ -21,7 +21,10 @@ struct About {
     remedy: &'static str,
 }
 
-const ALL: [About; 11] = [
+/// What a USB stick that nothing stops is warned of, in `[board]`.
+pub(super) const STICK: &str = "stick-counts-on";
+
+const ALL: [About; 12] = [
     About {
         name: "part-never-acts",
         text: "Failures weigh 1 to 100, and those of the last retry_interval are added up; at 100 \
@@ -102,6 +105,16 @@ const ALL: [About; 11] = [
                both are active until it heals, and whatever must run once runs twice.",
         remedy: "Use \"majority\" with a third machine as witness, \"fence\" or \"stay\".",
     },
+    About {
+        name: STICK,
+        text: "Nothing switches a USB stick of one byte a command off once it has been fed. A \
+               daemon that stops for good leaves it the longest time it knows, 21m 10s, and with \
+               nowayout = true its ordinary one; a host that runs on without the daemon, as after \
+               an uninstall, is reset then, and so is one that is still in its firmware's menu.",
+        remedy: "Unplug the stick before the daemon is stopped for longer than that. A watchdog \
+                 of the kernel's (kind = \"linux\") and a board with our firmware can be told to \
+                 stand by.",
+    },
 ];
 
 /// What is said of `[cluster]`.
@@ -127,6 +140,7 @@ pub fn explain(name: &str) -> Option<String> {
     let remedy = words::wrapped(&format!("Remedy: {}", about.remedy), "");
     let silenced = match name {
         "two-holders" => "Nothing silences it.".to_owned(),
+        STICK => format!("allow = [\"{name}\"] in [board] silences it."),
         _ => format!("allow = [\"{name}\"] in the service silences it."),
     };
     Some(format!("{text}\n{remedy}\n{silenced}\n"))

@@ -157,10 +157,20 @@ fn pins(doc: &BoardDoc) -> String {
         Some(false) => "reads LOW",
     };
     let second = if doc.second_on { "ON" } else { "released" };
+    let other = match doc.second_reads {
+        Some(on) if on != doc.second_on => {
+            if on {
+                ", reads ON"
+            } else {
+                ", reads OFF"
+            }
+        }
+        _ => "",
+    };
     let jumper = if doc.jumper { "SET" } else { "out" };
     let power = if doc.host_power { "on" } else { "OFF" };
     format!(
-        "reset {held}, {reads}; second line ({}) {second}; jumper {jumper}; host power {power}",
+        "reset {held}, {reads}; second line ({}) {second}{other}; jumper {jumper}; host power {power}",
         doc.second
     )
 }
@@ -245,6 +255,14 @@ pub fn test(doc: &BoardDoc) -> Vec<(&'static str, bool, String)> {
             ),
             ("jumper", !doc.jumper, if doc.jumper { "set: off" } else { "out" }.to_owned()),
             ("lines", !doc.reset_held && doc.reset_high != Some(false), pins(doc)),
+            (
+                "second",
+                doc.second_reads.is_none_or(|on| on == doc.second_on),
+                match doc.second_reads {
+                    None => "not read back".to_owned(),
+                    Some(on) => format!("its pin reads {}", if on { "on" } else { "released" }),
+                },
+            ),
             ("watchdog", doc.bites == 0, format!("{} bites", doc.bites)),
             ("store", doc.store_ok, format!("{} of {} records", doc.store_used, doc.store_size)),
         ]);
@@ -322,6 +340,19 @@ mod tests {
             power_up: true,
             ..BoardDoc::default()
         }
+    }
+
+    #[test]
+    fn a_second_line_that_reads_otherwise_is_said() {
+        let alarm = BoardDoc { second_on: true, second: "alarm".to_owned(), ..doc() };
+        let reads = |reads| BoardDoc { second_reads: reads, ..alarm.clone() };
+        let row = |doc: &BoardDoc| test(doc).into_iter().find(|row| row.0 == "second");
+        assert!(pins(&reads(Some(true))).contains("second line (alarm) ON; jumper"));
+        assert!(pins(&reads(Some(false))).contains("second line (alarm) ON, reads OFF; jumper"));
+        let found = |words: &str, well| Some(("second", well, words.to_owned()));
+        assert_eq!(row(&reads(Some(true))), found("its pin reads on", true));
+        assert_eq!(row(&reads(Some(false))), found("its pin reads released", false));
+        assert_eq!(row(&reads(None)), found("not read back", true));
     }
 
     #[test]

@@ -247,6 +247,8 @@ pub struct BoardDoc {
     pub second: String,
     /// It is on.
     pub second_on: bool,
+    /// What its pin reads; null where it cannot be read.
+    pub second_reads: Option<bool>,
     /// The jumper is set.
     pub jumper: bool,
     /// The host has power, as far as the board sees.

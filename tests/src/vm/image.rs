@@ -7,8 +7,8 @@ use std::sync::{Mutex, OnceLock};
 
 use super::Kind;
 
-/// Images by board, and whether they shadow: where each is, and the bound of its stack.
-type Built = HashMap<(&'static str, bool), (PathBuf, u32)>;
+/// Images by board, and whether they shadow and log: where each is, and the bound of its stack.
+type Built = HashMap<(&'static str, bool, bool), (PathBuf, u32)>;
 
 /// The image of a board, built by `cargo xtask firmware`, which knows the compilers that can.
 ///
@@ -22,7 +22,7 @@ pub(super) fn image(kind: Kind) -> (PathBuf, u32) {
         let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
         let mut command = Command::new(cargo);
         command.args(["xtask", "firmware", "--board", kind.name]).current_dir(&root);
-        command.args(kind.shadow.then_some("--shadow"));
+        command.args(kind.shadow.then_some("--shadow")).args(kind.log.then_some("--log"));
         let output = command.output().expect("cargo");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let error = String::from_utf8_lossy(&output.stderr);
@@ -32,16 +32,20 @@ pub(super) fn image(kind: Kind) -> (PathBuf, u32) {
         let path = root.join(text.lines().last().expect("the image's path"));
         (path, bound.expect("a stack bound"))
     };
-    built.entry((kind.name, kind.shadow)).or_insert_with(build).clone()
+    built.entry((kind.name, kind.shadow, kind.log)).or_insert_with(build).clone()
 }
 
-/// The image with every `wfi` made a `nop`.
+/// The image with its one `wfi` made a `nop`.
+///
+/// # Panics
+/// There is not exactly one.
 pub(super) fn unslept(mut elf: Vec<u8>) -> Vec<u8> {
-    for half in elf.chunks_exact_mut(2) {
-        if half == [0x30, 0xBF] {
-            half.copy_from_slice(&[0x00, 0xBF]);
-        }
-    }
+    // With the `dsb` before it: half of a long branch may look like a `wfi` alone.
+    const SLEEP: [u8; 6] = [0xBF, 0xF3, 0x4F, 0x8F, 0x30, 0xBF];
+    let places = (0..elf.len()).step_by(2).filter(|at| elf[*at..].starts_with(&SLEEP));
+    let places: Vec<usize> = places.collect();
+    let [at] = places[..] else { panic!("an image sleeps in one place: {places:?}") };
+    elf[at + 4..at + 6].copy_from_slice(&[0x00, 0xBF]);
     elf
 }
 

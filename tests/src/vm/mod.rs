@@ -10,6 +10,7 @@
 mod gdb;
 pub mod host;
 mod image;
+pub mod lines;
 pub mod shadowed;
 pub mod twin;
 pub mod wired;
@@ -21,6 +22,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use giveover_firmware::kept::Kept;
 use tempfile::TempDir;
 
 pub use gdb::Gdb;
@@ -35,6 +37,8 @@ pub struct Kind {
     name: &'static str,
     /// With the shadows of the host's monitors.
     shadow: bool,
+    /// With a log.
+    log: bool,
     /// The handler of its periodic timer.
     tick: &'static str,
     /// The register that shows the lines, and their bits while held.
@@ -58,6 +62,7 @@ pub struct Kind {
 pub const LM3S6965EVB: Kind = Kind {
     name: "lm3s6965evb",
     shadow: false,
+    log: false,
     tick: "SysTick",
     lines: 0x4002_5400,
     line: 1 << 0,
@@ -73,6 +78,7 @@ pub const LM3S6965EVB: Kind = Kind {
 pub const MICROBIT: Kind = Kind {
     name: "microbit",
     shadow: false,
+    log: false,
     tick: "periodic",
     lines: 0x5000_0504,
     line: 1 << 3,
@@ -92,6 +98,31 @@ pub(crate) const SLOW: usize = 6;
 
 /// Milliseconds from tick to tick.
 pub const TICK_MS: u64 = 10;
+
+/// A step of a pulse, as a board does them in order (L5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// This word of the record that says it is wanted, 1 to [`RECORD`], is about to be written.
+    Intent(u32),
+    /// The line is held.
+    Held,
+    /// The same of the record that says it is over.
+    Done(u32),
+}
+
+impl Step {
+    /// Whether the line has been held by then.
+    #[must_use]
+    pub const fn has_pulsed(self) -> bool {
+        !matches!(self, Self::Intent(_))
+    }
+}
+
+/// How many words of flash a record is; the last is its checksum, without which it is none.
+pub const RECORD: u32 = Kept::WORDS as u32 / 2;
+
+/// The word that every record begins with.
+const RECORD_BEGINS: u32 = 0x4756_4F31;
 
 /// Whether QEMU is on this machine; says that the test was skipped where it is not.
 #[must_use]
@@ -115,6 +146,12 @@ impl Kind {
     #[must_use]
     pub const fn shadowing(self) -> Self {
         Self { shadow: true, ..self }
+    }
+
+    /// The same board with the image that logs, on its second UART.
+    #[must_use]
+    pub const fn logging(self) -> Self {
+        Self { log: true, ..self }
     }
 
     /// Its name in QEMU and here.
@@ -177,6 +214,9 @@ impl Vm {
         if wired {
             command.args(["-accel", "tcg", "-qtest", &door("pins"), "-qtest-log", "/dev/null"]);
         }
+        if kind.log {
+            command.args(["-serial", &format!("file:{}", path("log").display())]);
+        }
         command.arg("-kernel").arg(&awake);
         let log = fs::File::create(path("trace")).expect("a file");
         let nothing = Stdio::null();
@@ -237,6 +277,30 @@ impl Vm {
         }
         self.gdb.pass_by(place);
         left == 0
+    }
+
+    /// Goes on until the next pulse, if it comes within so many milliseconds, is at this step. Whether
+    /// it was.
+    ///
+    /// # Panics
+    /// What the board writes to its flash is not the record of that step.
+    pub fn run_to(&mut self, step: Step, ms: u64) -> bool {
+        let (end, before) = (self.now() + ms, self.pulses().len());
+        while !matches!(step, Step::Intent(_)) && self.pulses().len() == before {
+            if self.now() >= end {
+                return false;
+            }
+            self.tick();
+        }
+        let (Step::Intent(word) | Step::Done(word)) = step else { return true };
+        let left = end.saturating_sub(self.now());
+        if !self.run_until("program", 1, left) {
+            return false;
+        }
+        assert_eq!(self.gdb.register(1), RECORD_BEGINS, "a record begins");
+        let over = self.pulses().get(before).is_some_and(|pulse| pulse.1.is_some());
+        assert_eq!(over, matches!(step, Step::Done(_)), "{step:?}, {:?}", self.pulses());
+        word <= 1 || self.run_until("program", word - 1, left)
     }
 
     /// The power goes and comes back, here and now: RAM is anything, flash is what it is.
@@ -351,6 +415,20 @@ impl Vm {
         let held = ["output 0 to 0", "line 3 value 1"];
         let trace = self.trace();
         trace.iter().filter(|line| held.iter().any(|held| line.ends_with(held))).count()
+    }
+
+    /// The lines of its log until now, of an image that has one.
+    ///
+    /// # Panics
+    /// It has none, or one cannot be read.
+    #[must_use]
+    pub fn log(&self) -> Vec<String> {
+        let elf = fs::read(image(self.kind).0).expect("an image");
+        let mut lines = lines::Lines::of(&elf).expect("an image with a log");
+        let bytes = fs::read(self.dir.path().join("log")).expect("a log");
+        let text = lines.hear(&bytes);
+        assert_eq!(lines.lost, 0, "all can be read");
+        text
     }
 
     /// Ticks since the board itself last started.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use giveover_core::wire::{Decoder, TAGGED};
 
-use super::{TICK_MS, Vm};
+use super::{Step, TICK_MS, Vm};
 use crate::plugged::{FarEnd, Plugged};
 
 /// A board that is this far behind the machine's time stays so.
@@ -100,14 +100,20 @@ impl Inside {
         self.begin_again();
     }
 
-    /// The power of the board goes, and comes back, before it writes this word of flash; or, if it
-    /// writes none of that number within so many milliseconds, then. Whether it would have.
-    pub fn cut_power(&mut self, word: u32, ms: u64) -> bool {
+    /// The power of the board goes, and comes back, at this step of a pulse, or, if none comes within
+    /// so many milliseconds, then. Whether one came.
+    pub fn cut_power_at(&mut self, step: Step, ms: u64) -> bool {
         self.carry();
-        let written = word > 0 && self.vm.run_until("program", word, ms);
+        let came = self.vm.run_to(step, ms);
+        self.cut_power();
+        came
+    }
+
+    /// The power of the board goes, and comes back.
+    pub fn cut_power(&mut self) {
+        self.carry();
         self.vm.cut_power();
         self.begin_again();
-        written
     }
 
     fn begin_again(&mut self) {

@@ -6,6 +6,16 @@ use crate::time::Instant;
 use crate::wire::connection::LinkCounters;
 use crate::wire::tag::KeyId;
 
+const CHALLENGE: u8 = 0x41;
+const STATUS: u8 = 0x42;
+const ANSWER: u8 = 0x43;
+const SETTINGS: u8 = 0x44;
+const COUNTERS: u8 = 0x45;
+const ABOUT: u8 = 0x46;
+const LOG: u8 = 0x47;
+const LOG_END: u8 = 0x48;
+const IMAGE: u8 = 0x49;
+
 /// From board to host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromBoard {
@@ -63,63 +73,51 @@ impl FromBoard {
     #[must_use]
     pub const fn kind(&self) -> u8 {
         match self {
-            Self::Challenge { .. } => 0x41,
-            Self::Status { .. } => 0x42,
-            Self::Answer { .. } => 0x43,
-            Self::Settings(_) => 0x44,
-            Self::Counters { .. } => 0x45,
-            Self::About(_) => 0x46,
-            Self::Log(_) => 0x47,
-            Self::LogEnd { .. } => 0x48,
-            Self::Image(_) => 0x49,
+            Self::Challenge { .. } => CHALLENGE,
+            Self::Status { .. } => STATUS,
+            Self::Answer { .. } => ANSWER,
+            Self::Settings(_) => SETTINGS,
+            Self::Counters { .. } => COUNTERS,
+            Self::About(_) => ABOUT,
+            Self::Log(_) => LOG,
+            Self::LogEnd { .. } => LOG_END,
+            Self::Image(_) => IMAGE,
         }
     }
 
     pub(in crate::wire) fn put(&self, out: &mut Put<'_>) {
         match self {
             Self::Challenge { device, nonce, key, challenge } => {
-                out.u64(*device);
-                out.u64(*nonce);
-                out.u8(u8::from(key.is_some()));
-                out.u16(key.map_or(0, |key| key.0));
-                out.u32(*challenge);
+                Write::challenge(out, *device, *nonce, *key, *challenge)
             }
             Self::Status { challenge, lines, report } => {
-                out.u32(*challenge);
-                lines.put(out);
-                report.put(out);
+                Write::status(out, *challenge, lines, report)
             }
-            Self::Answer { to, refusal } => {
-                out.u32(*to);
-                out.u8(refusal.map_or(0, Refusal::number));
-            }
-            Self::Settings(settings) => settings.put(out),
-            Self::Counters { board, link } => {
-                board.put(out);
-                link.put(out);
-            }
-            Self::About(about) => about.put(out),
-            Self::Log(entry) => entry.put(out),
-            Self::LogEnd { lost } => out.u32(*lost),
-            Self::Image(image) => out.u64(*image),
-        }
+            Self::Answer { to, refusal } => Write::answer(out, *to, *refusal),
+            Self::Settings(settings) => Write::settings(out, settings),
+            Self::Counters { board, link } => Write::counters(out, board, link),
+            Self::About(about) => Write::about(out, about),
+            Self::Log(entry) => Write::log(out, entry),
+            Self::LogEnd { lost } => Write::log_end(out, *lost),
+            Self::Image(image) => Write::image(out, *image),
+        };
     }
 
     pub(in crate::wire) fn take(kind: u8, payload: &[u8]) -> Option<Self> {
         let mut from = Take::new(payload);
         let frame = match kind {
-            0x41 => {
+            CHALLENGE => {
                 let (device, nonce) = (from.u64(), from.u64());
                 let (has_key, id) = (from.bool(), KeyId(from.u16()));
                 let key = if has_key { Some(id) } else { None };
                 Self::Challenge { device, nonce, key, challenge: from.u32() }
             }
-            0x42 => Self::Status {
+            STATUS => Self::Status {
                 challenge: from.u32(),
                 lines: Lines::take(&mut from)?,
                 report: Report::take(&mut from)?,
             },
-            0x43 => {
+            ANSWER => {
                 let to = from.u32();
                 let refusal = match from.u8() {
                     0 => None,
@@ -127,18 +125,92 @@ impl FromBoard {
                 };
                 Self::Answer { to, refusal }
             }
-            0x44 => Self::Settings(Settings::take(&mut from)?),
-            0x45 => Self::Counters {
+            SETTINGS => Self::Settings(Settings::take(&mut from)?),
+            COUNTERS => Self::Counters {
                 board: Counters::take(&mut from)?,
                 link: LinkCounters::take(&mut from)?,
             },
-            0x46 => Self::About(About::take(&mut from)?),
-            0x47 => Self::Log(Entry::take(&mut from)?),
-            0x48 => Self::LogEnd { lost: from.u32() },
-            0x49 => Self::Image(from.u64()),
+            ABOUT => Self::About(About::take(&mut from)?),
+            LOG => Self::Log(Entry::take(&mut from)?),
+            LOG_END => Self::LogEnd { lost: from.u32() },
+            IMAGE => Self::Image(from.u64()),
             _ => return None,
         };
         from.end(frame)
+    }
+}
+
+/// Writes the payload of a frame that was never made: a board has little room for one. Each says the
+/// kind of its frame.
+#[derive(Debug)]
+pub enum Write {}
+
+impl Write {
+    pub(in crate::wire) fn challenge(
+        out: &mut Put<'_>,
+        device: u64,
+        nonce: u64,
+        key: Option<KeyId>,
+        challenge: u32,
+    ) -> u8 {
+        out.u64(device);
+        out.u64(nonce);
+        out.u8(u8::from(key.is_some()));
+        out.u16(key.map_or(0, |key| key.0));
+        out.u32(challenge);
+        CHALLENGE
+    }
+
+    /// [`FromBoard::Status`].
+    pub fn status(out: &mut Put<'_>, challenge: u32, lines: &Lines, report: &Report) -> u8 {
+        out.u32(challenge);
+        lines.put(out);
+        report.put(out);
+        STATUS
+    }
+
+    /// [`FromBoard::Answer`].
+    pub fn answer(out: &mut Put<'_>, to: u32, refusal: Option<Refusal>) -> u8 {
+        out.u32(to);
+        out.u8(refusal.map_or(0, Refusal::number));
+        ANSWER
+    }
+
+    /// [`FromBoard::Settings`].
+    pub fn settings(out: &mut Put<'_>, settings: &Settings) -> u8 {
+        settings.put(out);
+        SETTINGS
+    }
+
+    /// [`FromBoard::Counters`].
+    pub fn counters(out: &mut Put<'_>, board: &Counters, link: &LinkCounters) -> u8 {
+        board.put(out);
+        link.put(out);
+        COUNTERS
+    }
+
+    /// [`FromBoard::About`].
+    pub fn about(out: &mut Put<'_>, about: &About) -> u8 {
+        about.put(out);
+        ABOUT
+    }
+
+    /// [`FromBoard::Log`].
+    pub fn log(out: &mut Put<'_>, entry: &Entry) -> u8 {
+        entry.put(out);
+        LOG
+    }
+
+    /// [`FromBoard::LogEnd`].
+    pub fn log_end(out: &mut Put<'_>, lost: u32) -> u8 {
+        out.u32(lost);
+        LOG_END
+    }
+
+    /// [`FromBoard::Image`].
+    pub fn image(out: &mut Put<'_>, image: u64) -> u8 {
+        out.u64(image);
+        IMAGE
     }
 }
 
@@ -149,8 +221,10 @@ pub struct Lines {
     pub reset_held: bool,
     /// The reset line reads high; `None` where it cannot be read.
     pub reset_high: Option<bool>,
-    /// The second line is on.
+    /// The second line is to be on.
     pub second_on: bool,
+    /// Its pin reads as on; `None` where it cannot be read.
+    pub second_reads: Option<bool>,
 }
 
 /// What board this is.
@@ -174,24 +248,39 @@ pub struct About {
 
 impl Layout for Lines {
     fn put(&self, out: &mut Put<'_>) {
-        let reads = match self.reset_high {
-            None => 0,
-            Some(false) => 2,
-            Some(true) => 6,
-        };
-        out.u8(u8::from(self.reset_held) | reads | (u8::from(self.second_on) << 3));
+        // From the lowest bit: held, what the reset line reads, on, what the second line reads.
+        let reset = u8::from(self.reset_held) | (reading(self.reset_high) << 1);
+        out.u8(reset | (u8::from(self.second_on) << 3) | (reading(self.second_reads) << 4));
     }
 
     fn take(from: &mut Take<'_>) -> Option<Self> {
         let bits = from.u8();
-        let reset_high = match bits & 6 {
-            0 => None,
-            2 => Some(false),
-            6 => Some(true),
-            _ => return None,
+        let lines = Self {
+            reset_held: bits & 1 != 0,
+            reset_high: read(bits >> 1)?,
+            second_on: bits & 8 != 0,
+            second_reads: read(bits >> 4)?,
         };
-        let lines = Self { reset_held: bits & 1 != 0, reset_high, second_on: bits & 8 != 0 };
-        if bits & 0xF0 == 0 { Some(lines) } else { None }
+        if bits >> 6 == 0 { Some(lines) } else { None }
+    }
+}
+
+/// What a pin reads, in two bits: it can be read, and it is so.
+const fn reading(reads: Option<bool>) -> u8 {
+    match reads {
+        None => 0,
+        Some(false) => 1,
+        Some(true) => 3,
+    }
+}
+
+/// The same from the two lowest of these bits; no pin is high that cannot be read.
+const fn read(bits: u8) -> Option<Option<bool>> {
+    match bits & 3 {
+        0 => Some(None),
+        1 => Some(Some(false)),
+        3 => Some(Some(true)),
+        _ => None,
     }
 }
 
@@ -216,5 +305,29 @@ impl Layout for About {
             store_used: from.u16(),
             store_size: from.u16(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_pins_read_is_one_byte_and_a_byte_that_means_nothing_is_refused() {
+        let mut known = 0;
+        for byte in 0..=u8::MAX {
+            let mut from = Take::new(core::slice::from_ref(&byte));
+            let Some(lines) = Lines::take(&mut from) else { continue };
+            known += 1;
+            let mut out = [0];
+            lines.put(&mut Put::new(&mut out));
+            assert_eq!(out, [byte], "{lines:?}");
+        }
+        assert_eq!(known, 2 * 3 * 2 * 3);
+        // What a board said that could not read its second line.
+        let old = Lines { reset_high: Some(true), second_on: true, ..Lines::default() };
+        assert_eq!(Lines::take(&mut Take::new(&[0x0E])), Some(old));
+        let both = Lines { second_reads: Some(true), ..old };
+        assert_eq!(Lines::take(&mut Take::new(&[0x3E])), Some(both));
     }
 }

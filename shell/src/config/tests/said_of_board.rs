@@ -6,7 +6,7 @@ use giveover_core::board::{Second, Settings};
 use giveover_core::policy::Destination;
 use giveover_core::time::Span;
 
-use super::{check, plan_of};
+use super::{check, plan_of, said};
 use crate::config::plan::{BoardKind, GoesTo};
 
 const LEAST: &str = "[board]\nport = \"/dev/giveover-board\"\nkey = \"/etc/giveover/board.key\"\n";
@@ -266,4 +266,32 @@ giveover.toml:4:10: error: shadow: a remembers more than a board can
     );
     let four: String = names.iter().take(4).map(|name| service(name, "")).collect();
     assert!(plan_of(&(board + &four)).board.expect("a board").shadow);
+}
+
+#[test]
+fn a_stick_is_warned_of_until_that_is_allowed() {
+    let stick = "[board]\nkind = \"stick\"\nport = \"/dev/ttyUSB0\"\n";
+    check(
+        stick,
+        r#"
+giveover.toml:2:1: warning: stick-counts-on: board: a stick counts on when the daemon has stopped, and resets this host after 21m 10s
+  2 | kind = "stick"
+    | ^^^^ unplug it before a longer stop
+    = or allow = ["stick-counts-on"] in board
+1 warning
+"#,
+    );
+    check(
+        &format!("{stick}timeout = \"90s\"\nnowayout = true\n"),
+        r#"
+giveover.toml:2:1: warning: stick-counts-on: board: a stick counts on when the daemon has stopped, and resets this host after 90s
+  2 | kind = "stick"
+    | ^^^^ unplug it before a longer stop
+    = or allow = ["stick-counts-on"] in board
+1 warning
+"#,
+    );
+    let allowed = format!("{stick}allow = [\"stick-counts-on\"]\n");
+    assert!(plan_of(&allowed).board.is_some());
+    assert_eq!(said(&allowed).trim(), "");
 }

@@ -286,7 +286,7 @@ giveover.toml:3:10: error: allow: no warning is called `tcp-onyl`
     |          ^^^^^^^^^^ did you mean `tcp-only`?
 giveover.toml:3:34: error: allow: no warning is called `everything`
   3 | allow = ["tcp-onyl", "tcp-only", "everything"]
-    |                                  ^^^^^^^^^^^^ there are part-never-acts, giveover-by-death-only, worst-case-too-long, watched-only, no-checks, check-cannot-act, tcp-only, shared-address, no-address, unit-restarts-itself and two-holders
+    |                                  ^^^^^^^^^^^^ there are part-never-acts, giveover-by-death-only, worst-case-too-long, watched-only, no-checks, check-cannot-act, tcp-only, shared-address, no-address, unit-restarts-itself, two-holders and stick-counts-on
 2 errors
 "#,
     );

@@ -168,6 +168,7 @@ pub(crate) fn told_by(
         reset_held: told.lines.reset_held,
         reset_high: told.lines.reset_high,
         second_on: told.lines.second_on,
+        second_reads: told.lines.second_reads,
         settings_echoed: told.settings.as_ref() == Some(settings),
         link: BoardLinkDoc {
             frames: ours.frames.saturating_add(theirs.frames),
