@@ -308,11 +308,11 @@ impl Cluster {
                 }
                 events.push_back(Event::Taken { ticket, taken });
             }
-            Action::Renew { until } => {
-                if site.address > now {
-                    site.address = site.address.max(site.clock.when(until));
-                }
+            Action::Renew { until } if site.address > now => {
+                site.address = site.address.max(site.clock.when(until));
             }
+            // What has run out meanwhile is not held again.
+            Action::Renew { .. } => {}
             Action::Release { ticket, how } => {
                 self.hold(place, 0, now);
                 events.push_back(Event::Released { ticket, ok: true });
