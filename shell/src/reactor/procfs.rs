@@ -98,6 +98,13 @@ pub fn mark(pid: u32) -> Mark {
     environment(pid).map_or(Mark::None, |environment| mark_in(&environment))
 }
 
+/// Whether nothing can be told of the environment of `pid` now: it is just becoming another
+/// program, for a moment, or it has none.
+#[must_use]
+pub fn is_bare(pid: u32) -> bool {
+    environment(pid).is_some_and(|environment| environment.is_empty())
+}
+
 /// The environment `pid` was started with, or what it has made of it. `None` if it may not be
 /// read.
 #[must_use]

@@ -132,6 +132,16 @@ impl Tree {
         members
     }
 
+    /// Whether an orphan that started since `start` may be the tree's, and nobody can tell yet.
+    #[must_use]
+    pub fn may_have_left(&self, children: &Children, start: u64) -> bool {
+        let untold = |pid: u32| {
+            let since = procfs::stat(pid).is_some_and(|s| !s.is_dead() && s.start >= start);
+            since && procfs::is_bare(pid)
+        };
+        children.orphans().into_iter().any(untold)
+    }
+
     /// The mark.
     #[must_use]
     pub const fn instance(&self) -> Option<Instance> {
@@ -199,6 +209,12 @@ impl Tree {
 
     fn is_claimed(&self, pid: u32, stat: &Stat, orphan: bool) -> bool {
         let in_session = self.sessions.contains(&stat.session);
+        for _ in 0..TURNS {
+            if in_session || !procfs::is_bare(pid) {
+                break;
+            }
+            std::thread::yield_now();
+        }
         match procfs::mark(pid) {
             // Also in a session whose number has come to it after us.
             mark @ Mark::Instance(_) => self.is_mark(mark),
@@ -242,6 +258,10 @@ impl Tree {
         strike(&stopped, Signal::KILL)
     }
 }
+
+/// How often one that is just becoming another program is given the processor, so that it can be
+/// told whose it is. A process without any environment costs as many looks.
+const TURNS: usize = 20;
 
 /// How often new processes are looked for before those found are killed. A tree that forks
 /// faster than this is found again by the next attempt.

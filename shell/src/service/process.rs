@@ -38,8 +38,9 @@ enum State {
     Lacking { until: Instant },
     /// The copy of ours has not become the service yet.
     SettingUp { child: Child, reason: OwnedFd, until: Instant },
-    /// The command that starts it has not ended yet.
-    Forking { child: Child, until: Instant },
+    /// The command that starts it has not ended yet; or it has, and so often it was looked in vain
+    /// for what it left.
+    Forking { child: Child, until: Instant, looks: u32 },
     /// It runs.
     Up { main: Child },
     /// It runs, and we lack what it takes to hold it.
@@ -307,7 +308,7 @@ impl Keeper for Process {
             State::SettingUp { child, reason, until } => {
                 self.set_up(context, child, reason, until);
             }
-            State::Forking { child, until } => self.forked(context, child, until),
+            State::Forking { child, until, looks } => self.forked(context, child, until, looks),
             State::Up { main } => self.look(context, main),
             State::Unheld => self.hold_again(context),
             State::Stopping(stopping) => self.pursue(context, stopping),

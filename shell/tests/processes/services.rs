@@ -417,8 +417,11 @@ fn what_a_start_command_leaves_is_the_service() {
     let host = host(directory.path());
     let mut site = Site::on(host, directory, Run::Process(Box::new(plan)), 5000);
     let pid = site.run();
-    site.until_file("daemon");
-    assert_eq!(fs::read_to_string(site.path("daemon")).unwrap().trim(), pid.to_string());
+    let path = site.path("daemon");
+    let said = site.bench.until(&mut site.services, |_, _| {
+        fs::read_to_string(&path).ok().filter(|text| text.ends_with('\n'))
+    });
+    assert_eq!(said.trim(), pid.to_string());
     signal(pid, Signal::KILL);
     let died = Event::Died { pid: Some(pid), exit: Some(Exit::Signal(9)) };
     assert_eq!(site.event(), died);

@@ -125,7 +125,7 @@ impl Process {
     /// The program that was written runs.
     fn is_set_up(&mut self, context: &mut Context<'_>, child: Child, until: Instant) {
         if self.spec.forks {
-            self.state = State::Forking { child, until };
+            self.state = State::Forking { child, until, looks: 0 };
         } else {
             self.has_started(context, child);
         }
@@ -138,11 +138,17 @@ impl Process {
     }
 
     /// The command that starts it runs, or has ended: what it left is the service.
-    pub(super) fn forked(&mut self, context: &mut Context<'_>, child: Child, until: Instant) {
+    pub(super) fn forked(
+        &mut self,
+        context: &mut Context<'_>,
+        child: Child,
+        until: Instant,
+        looks: u32,
+    ) {
         let children = &context.reactor.children;
         if children.look(&child) == Look::Running {
             if context.now < until {
-                self.state = State::Forking { child, until };
+                self.state = State::Forking { child, until, looks };
             } else {
                 self.fail(context, Some(child), too_late());
             }
@@ -150,8 +156,16 @@ impl Process {
         }
         // While it is not reaped nothing else can have its number, or its session's.
         let start = procfs::stat(child.pid()).map_or(0, |stat| stat.start);
-        let left = self.tree.as_ref().map(|tree| tree.left_since(children, start));
-        for member in left.unwrap_or_default() {
+        let tree = self.tree.as_ref();
+        let left = tree.map(|tree| tree.left_since(children, start)).unwrap_or_default();
+        let untold = || tree.is_some_and(|tree| tree.may_have_left(children, start));
+        if left.is_empty() && looks < LOOKS && untold() {
+            let again = context.after(LOOK_AGAIN);
+            self.arm(context, again);
+            self.state = State::Forking { child, until, looks: looks + 1 };
+            return;
+        }
+        for member in left {
             self.tree.iter_mut().for_each(|tree| tree.root(member.pid));
         }
         let exit = let_go(context.reactor, child);
@@ -187,6 +201,11 @@ impl Process {
         context.say(Event::StartFailed(trouble));
     }
 }
+
+/// How often, and after how many milliseconds, it is looked again for what a start command left
+/// while that may just be becoming another program.
+const LOOKS: u32 = 50;
+const LOOK_AGAIN: u64 = 20;
 
 fn too_late() -> Trouble {
     Trouble::start(Cause::TIMED_OUT, "not started within start_timeout")
