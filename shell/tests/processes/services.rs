@@ -239,6 +239,22 @@ fn the_whole_tree_is_gone_after_a_stop() {
     }
 }
 
+/// A group that is let go at once: its stop limit would be minutes.
+#[test]
+fn a_stop_that_is_hurried_kills_what_ignores_it_long_before_its_limit() {
+    let mut site = Site::new(Run::Process(Box::new(script("trap '' TERM; sleep 7113"))), 600_000);
+    let pid = site.run();
+    site.bench.until(&mut site.services, |_, _| {
+        let children = procfs::children(pid);
+        (!children.is_empty()).then_some(())
+    });
+    let now = site.bench.now();
+    site.services.stop(&mut site.bench.reactor, WEB, now);
+    site.services.hurry(&mut site.bench.reactor, WEB, Span::from_millis(500), now);
+    assert_eq!(site.event(), Event::Stopped);
+    site.quiet();
+}
+
 // req 0.46
 #[test]
 fn a_process_that_ignores_the_signal_is_killed_at_80_percent() {
