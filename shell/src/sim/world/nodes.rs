@@ -308,10 +308,8 @@ impl Cluster {
                 }
                 events.push_back(Event::Taken { ticket, taken });
             }
-            Action::Renew { until } => {
-                if site.address > now {
-                    site.address = site.address.max(site.clock.when(until));
-                }
+            Action::Renew { until } if site.address > now => {
+                site.address = site.address.max(site.clock.when(until));
             }
             Action::Release { ticket, how } => {
                 self.hold(place, 0, now);

@@ -59,11 +59,10 @@ pub(super) fn rows(bed: &Bed) -> Vec<Row> {
     let pair = format!("{ONE}{PAIR}");
     let hour = ONE.replace("365d", "1h");
     let play = |figure: &str, text: &str, runs: u64| {
-        let rounds = Rounds::run(bed, figure, |program| match program {
+        Rounds::run(bed, figure, |program| match program {
             Program::Ours => play(bed, figure, text, runs),
             _ => Err(Why::lasting("–")),
-        });
-        rounds
+        })
     };
     let one = play("simulate-one", ONE, 1);
     let two = play("simulate-pair", &pair, 1);
