@@ -354,9 +354,11 @@ impl Seen {
                             "R7: the node is reset under hard, and only there".to_owned()
                         })
                     }
-                    RestartOutcome::Invalid(_) => that(!step.after.is_dead(), || {
-                        "R7: refused by validation, nothing was stopped".to_owned()
-                    }),
+                    RestartOutcome::Invalid(_) => {
+                        that(step.before.is_dead() || !step.after.is_dead(), || {
+                            "R7: refused by validation, nothing was stopped".to_owned()
+                        })
+                    }
                 }
             }
             Event::GiveoverDone { ticket, outcome }
