@@ -169,7 +169,7 @@ mod tests {
     fn what_nothing_is_called_is_said_with_the_nearest_name() {
         let said = |word| about(word).expect_err("no such name").to_string();
         assert_eq!(said("restrat"), "nothing is called `restrat`; did you mean `restart`?");
-        assert_eq!(said("import"), "import: not in this version");
+        assert_eq!(said("schema"), "schema: not in this version");
         assert_eq!(said("zzzzzz"), "nothing is called `zzzzzz`");
     }
 }

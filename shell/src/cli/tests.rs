@@ -406,7 +406,7 @@ fn a_closed_pipe_ends_us_quietly() {
 
 #[test]
 fn later_verbs_are_named_and_mistakes_have_a_nearest() {
-    assert_eq!(run("import pgpool").err, "giveover: import: not in this version\n");
+    assert_eq!(run("schema").err, "giveover: schema: not in this version\n");
     assert_eq!(run("statsu").err, "giveover: no verb `statsu`; did you mean `status`?\n");
 }
 
