@@ -246,8 +246,21 @@ fn a_start_that_was_cut_short_is_made_by_the_next_daemon() {
 /// What was asked for on the command line is in force whatever the file says.
 #[test]
 fn a_reload_while_observing_tells_no_change_that_is_none() {
-    let (daemon, _) = with_puppet(env!("CARGO_BIN_EXE_puppet"), &["--observe"], "");
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = server.local_addr().expect("its address").port();
+    let text = format!(
+        "[policy.default]\nthorough_probe_interval = \"200ms\"\n\
+         [service.web]\nstart = [\"/bin/sh\", \"-c\", \"echo >> $DIR/starts; exec sleep 1000\"]\n\
+         allow = [\"tcp-only\"]\ncheck.port = \"tcp://127.0.0.1:{port}\"\n"
+    );
+    let daemon = Daemon::start_with(&text, &["--observe"]);
     daemon.wait_status("web", "ok");
+    // It is somebody else's: a second one would disturb it, and nobody here may stop it.
+    for verb in [&["start", "web"][..], &["stop", "web"], &["restart", "web"]] {
+        let text = refused(&daemon, verb);
+        assert!(text.contains("observing: nothing is acted on"), "{verb:?}: {text}");
+    }
+    assert_eq!((starts(&daemon), &daemon.service("web")["pid"]), (0, &serde_json::Value::Null));
     let text = daemon.ok(&["reload", "--dry-run"]);
     assert!(text.contains("nothing would change"), "{text}");
     let text = daemon.ok(&["reload"]);

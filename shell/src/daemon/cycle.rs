@@ -14,7 +14,7 @@ use crate::check::command::Command;
 use crate::check::database::Databases;
 use crate::check::{Answer, Handover, ProbeId};
 use crate::config::dollar::Values;
-use crate::config::plan::Kind;
+use crate::config::plan::{Kind, Run};
 use crate::message;
 
 impl Daemon {
@@ -214,7 +214,10 @@ impl Daemon {
     }
 
     pub(super) fn look_at_process(&self, service: usize, place: u8) -> ProbeResult {
-        if self.watches[service].monitor.is_dead() {
+        if matches!(self.plan.services[service].run, Run::Watched) {
+            // Under `--observe`: it is not our process.
+            ProbeResult::CannotMeasure(Cause::of_check(place, Phase::Died, Cause::UNKNOWN))
+        } else if self.watches[service].monitor.is_dead() {
             let weight = self.plan.services[service].checks[usize::from(place)].weights.exit;
             ProbeResult::Failed(weight, Cause::of_check(place, Phase::Died, 0))
         } else {

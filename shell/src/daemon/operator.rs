@@ -123,6 +123,9 @@ impl Daemon {
     /// One service's share of a command.
     fn begin_command(&mut self, service: usize, who: &str, command: &Command) -> AtOnce {
         match command.verb.as_str() {
+            "start" | "stop" | "restart" | "giveover" if self.plan.host.observe => {
+                no("observing: nothing is acted on")
+            }
             "start" => self.operator_start(service, who, command.from.as_deref()),
             "stop" => self.operator_stop(service, who),
             "restart" => self.operator_restart(service, who),

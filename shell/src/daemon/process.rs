@@ -136,7 +136,7 @@ impl Daemon {
         }
         if running {
             self.adopted(service);
-        } else if enabled {
+        } else if enabled && !self.plan.host.observe {
             self.start(service, super::work::Why::First);
         } else {
             self.feed(service, Fed::Stopped);

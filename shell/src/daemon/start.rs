@@ -423,10 +423,14 @@ pub(super) fn shared(plan: Plan) -> Plan {
     pack::pack(&plan).as_deref().and_then(pack::unpack).unwrap_or(plan)
 }
 
-/// `--observe`: every service is `log_only`.
+/// `--observe`: every service is `log_only`, and what would be a process of ours is somebody
+/// else's, which a second one would disturb.
 pub(super) fn observe(plan: &mut Plan) {
     plan.host.observe = true;
     for service in &mut plan.services {
+        if matches!(service.run, Run::Process(_)) {
+            service.terms_mut().run = Run::Watched;
+        }
         let limits = Limits { failover_mode: FailoverMode::LogOnly, ..*service.policy.limits() };
         if let Ok((policy, _)) = Policy::new(limits, *service.policy.scope()) {
             service.terms_mut().policy = policy.into();

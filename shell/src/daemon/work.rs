@@ -94,6 +94,8 @@ impl Daemon {
         match self.plan.services[service].run {
             // Nothing of ours runs it: there is nothing to stop.
             Run::Watched => self.service_moved(service, Done::Stopped),
+            // A run before us had begun it.
+            Run::Unit(_) if self.plan.host.observe => self.service_moved(service, Done::Stopped),
             Run::Process(_) | Run::Unit(_) => self.stop_process(service),
         }
     }
@@ -109,6 +111,7 @@ impl Daemon {
         more.work_since.get_or_insert(now);
         match self.plan.services[service].run {
             Run::Watched => self.service_moved(service, Done::Started),
+            Run::Unit(_) if self.plan.host.observe => self.service_moved(service, Done::Started),
             Run::Process(_) | Run::Unit(_) => self.start_process(service),
         }
     }

@@ -95,13 +95,11 @@ impl Program {
                         continue;
                     }
                     met.clear();
-                    self.place(pid)?;
+                    settled(self.place(pid))?;
                     (pid, None)
                 }
                 WaitStatus::Stopped(pid, Signal::SIGTRAP) => {
-                    if let Some(function) = self.resume(pid)? {
-                        met.insert(function);
-                    }
+                    settled(self.resume(pid).map(|function| met.extend(function)))?;
                     (pid, None)
                 }
                 WaitStatus::Stopped(pid, signal) => (pid, Some(signal)),
@@ -171,10 +169,10 @@ fn raw(error: std::io::Error) -> Errno {
     Errno::from_raw(error.raw_os_error().unwrap_or(nix::libc::EIO))
 }
 
-/// A process that is gone by now needs nothing more.
+/// A process that was killed by now needs nothing more; its memory cannot be read then.
 fn settled(done: Result<(), Errno>) -> Result<(), Errno> {
     match done {
-        Err(Errno::ESRCH) => Ok(()),
+        Err(Errno::ESRCH | Errno::EIO) => Ok(()),
         other => other,
     }
 }
