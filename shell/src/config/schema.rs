@@ -1,8 +1,8 @@
 //! What a configuration may hold: every table, every key, with meaning, unit, range and default.
 //!
-//! The loader reads these lists to tell a known key from an unknown one, and [`text`] prints
-//! them, so that the two cannot differ. A table is always flat: no key changes which others may
-//! stand beside it, except that each kind of check has its own.
+//! The loader reads these lists to tell a known key from an unknown one, and help, manual pages
+//! and the JSON Schema are made of them, so that these cannot differ. A table is always flat: no
+//! key changes which others may stand beside it, except that each kind of check has its own.
 
 mod json;
 
