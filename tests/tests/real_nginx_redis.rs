@@ -14,6 +14,11 @@ struct Pair {
 
 impl Pair {
     fn start() -> Self {
+        Self::stopped_by("\"QUIT\"")
+    }
+
+    /// The same, with nginx stopped by `stop`.
+    fn stopped_by(stop: &str) -> Self {
         let (web, cache) = (free_port(), free_port());
         let daemon = Daemon::start_in(
             &format!(
@@ -32,7 +37,7 @@ impl Pair {
                  check.ping = {{ url = \"tcp://127.0.0.1:{cache}\", send = \"PING\\r\\n\", expect = \"+PONG\" }}\n\
                  [service.web]\n\
                  start = [\"/usr/sbin/nginx\", \"-c\", \"$DIR/nginx.conf\", \"-p\", \"$DIR\", \"-e\", \"stderr\"]\n\
-                 stop  = \"QUIT\"\n\
+                 stop  = {stop}\n\
                  check.page = \"http://127.0.0.1:{web}/\"\n"
             ),
             &["--leave"],
@@ -143,7 +148,8 @@ fn family(pid: u32) -> Vec<u32> {
 
 #[test]
 fn the_monitor_killed_in_the_middle_of_a_restart_ends_what_it_began() {
-    let mut pair = Pair::start();
+    // A stop that takes its time: nginx is thawed to hear a signal, and would go at once.
+    let mut pair = Pair::stopped_by("[\"/bin/sleep\", \"1000\"]");
     let old = pair.pid("web");
     for pid in family(old) {
         signal_to(pid, Signal::STOP);
