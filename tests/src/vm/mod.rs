@@ -464,6 +464,7 @@ impl Vm {
                 Ok(0) => panic!("the emulator is gone"),
                 Ok(length) => all.extend_from_slice(&bytes[..length]),
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return all,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => panic!("the serial line: {error}"),
             }
         }
@@ -520,7 +521,12 @@ impl Wire {
         let command = format!("set_irq_in {} {}\n", self.pin, u8::from(high));
         self.pins.write_all(command.as_bytes()).expect("the pins");
         let mut said = [0; 64];
-        let length = self.pins.read(&mut said).expect("the pins");
+        let length = loop {
+            match self.pins.read(&mut said) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                length => break length.expect("the pins"),
+            }
+        };
         assert!(said[..length].starts_with(b"OK"), "{}", String::from_utf8_lossy(&said));
     }
 }
