@@ -209,10 +209,8 @@ impl Tree {
 
     fn is_claimed(&self, pid: u32, stat: &Stat, orphan: bool) -> bool {
         let in_session = self.sessions.contains(&stat.session);
-        for _ in 0..TURNS {
-            if in_session || !procfs::is_bare(pid) {
-                break;
-            }
+        let patience = std::time::Instant::now() + BETWEEN_PROGRAMS;
+        while !in_session && procfs::is_bare(pid) && std::time::Instant::now() < patience {
             std::thread::yield_now();
         }
         match procfs::mark(pid) {
@@ -259,9 +257,9 @@ impl Tree {
     }
 }
 
-/// How often one that is just becoming another program is given the processor, so that it can be
-/// told whose it is. A process without any environment costs as many looks.
-const TURNS: usize = 20;
+/// How long one that is just becoming another program is given to be told whose it is. A process
+/// without any environment costs as much at each look.
+const BETWEEN_PROGRAMS: std::time::Duration = std::time::Duration::from_millis(2);
 
 /// How often new processes are looked for before those found are killed. A tree that forks
 /// faster than this is found again by the next attempt.
