@@ -3,13 +3,13 @@
 //!
 //! The service holds a lock that all nodes share: were it started twice, the second would die.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use giveover_tests::{Daemon, free_port, text_of};
-use rustix::process::Signal;
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -385,4 +385,23 @@ fn a_node_that_cannot_take_part_says_why() {
     wait_for("the older to tell it too", || {
         older.log_text().contains("its times or counts differ").then_some(())
     });
+}
+
+/// Who comes when there are no descriptors is let in when there are, though nobody else comes.
+#[test]
+fn who_could_not_be_let_in_is_not_forgotten() {
+    let shared = Shared::new(3, "quorum = \"majority\"");
+    let daemon = shared.start(0);
+    let pid = Pid::from_raw(i32::try_from(daemon.pid()).expect("a pid"));
+    let before = getrlimit(Resource::Nofile);
+    // Its own, which it never closes, are these already.
+    prlimit(pid, Resource::Nofile, Rlimit { current: Some(6), ..before }).expect("a limit");
+    let mut stranger = TcpStream::connect(("127.0.0.1", shared.ports[0])).expect("the kernel does");
+    // What it writes to its log it does after it has looked who is there.
+    daemon.signal(Signal::HUP);
+    wait_for("a turn of its loop", || daemon.log_text().contains("refused").then_some(()));
+    prlimit(pid, Resource::Nofile, before).expect("a limit");
+    // One that says nothing is let in, and then let go.
+    stranger.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    assert_eq!(stranger.read(&mut [0; 1]).expect("an end"), 0);
 }

@@ -63,20 +63,25 @@ fn greeter(network: &Network, port: u16) {
     listens.recv().expect("it listens");
 }
 
+/// A virtual service whose members are in a map, and the set of those that are in.
+fn make_tables() {
+    plain_nft("add table ip giveover");
+    plain_nft("add map ip giveover web { typeof numgen inc mod 4 : ip daddr . tcp dport ; }");
+    plain_nft("add set ip giveover web_in { type ipv4_addr . inet_service ; }");
+    plain_nft("add chain ip giveover nat { type nat hook output priority -100 ; }");
+    plain_nft(
+        "add rule ip giveover nat ip daddr 192.0.2.10 tcp dport 80 dnat ip to numgen inc mod 4 map @web",
+    );
+}
+
 #[test]
 fn a_map_and_sets_follow_the_members_and_the_cut_rejects_what_flows() {
     if !is_root("a network of our own") {
         return;
     }
     let network = Network::new();
-    plain_nft("add table ip giveover");
-    plain_nft("add map ip giveover web { typeof numgen inc mod 4 : ip daddr . tcp dport ; }");
-    plain_nft("add set ip giveover web_in { type ipv4_addr . inet_service ; }");
+    make_tables();
     plain_nft("add set ip giveover web_cut { type ipv4_addr . inet_service ; }");
-    plain_nft("add chain ip giveover nat { type nat hook output priority -100 ; }");
-    plain_nft(
-        "add rule ip giveover nat ip daddr 192.0.2.10 tcp dport 80 dnat ip to numgen inc mod 4 map @web",
-    );
     plain_nft("add chain ip giveover cut { type filter hook output priority 0 ; }");
     plain_nft("add rule ip giveover cut ip daddr . tcp dport @web_cut reject with tcp reset");
     greeter(&network, 8001);
@@ -148,13 +153,7 @@ fn what_others_change_is_put_right_and_the_map_leads_to_the_page() {
         return;
     }
     let network = Network::new();
-    plain_nft("add table ip giveover");
-    plain_nft("add map ip giveover web { typeof numgen inc mod 4 : ip daddr . tcp dport ; }");
-    plain_nft("add set ip giveover web_in { type ipv4_addr . inet_service ; }");
-    plain_nft("add chain ip giveover nat { type nat hook output priority -100 ; }");
-    plain_nft(
-        "add rule ip giveover nat ip daddr 192.0.2.10 tcp dport 80 dnat ip to numgen inc mod 4 map @web",
-    );
+    make_tables();
     greeter(&network, 8001);
     let daemon = Daemon::start(
         "[pool.web]\n\

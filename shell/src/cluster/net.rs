@@ -40,6 +40,9 @@ const MOST_UNSENT: usize = 16 << 10;
 /// So much is read in one go before others have their turn.
 const DATAGRAMS_AT_ONCE: usize = 512;
 const READS_AT_ONCE: usize = 32;
+/// Who could not be let in for want of a descriptor is tried again after this. Not by a door of the
+/// reactor's: the time of nodes goes on while the machine sleeps.
+const LACK_AGAIN: Span = Span::from_millis(200);
 
 /// A connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +84,8 @@ pub struct Net {
     news: VecDeque<News>,
     /// Something was left unread: it is gone on with at once.
     more: bool,
+    /// Somebody waits to be let in, and makes no other edge: the next attempt.
+    lacking: Option<Instant>,
     mapped: bool,
     /// Connections that were turned away.
     turned_away: u32,
@@ -119,6 +124,7 @@ impl Net {
             generation: 0,
             news: VecDeque::new(),
             more: false,
+            lacking: None,
             mapped,
             turned_away: 0,
         })
@@ -144,11 +150,15 @@ impl Net {
         if self.more {
             return Some(now);
         }
-        self.connections.iter().flatten().map(|connection| connection.until).min()
+        let ends = self.connections.iter().flatten().map(|connection| connection.until);
+        ends.chain(self.lacking).min()
     }
 
     /// Time has passed: what is late ends, what was left is read.
     pub fn due(&mut self, reactor: &Reactor, now: Instant) {
+        if self.lacking.is_some_and(|at| at <= now) {
+            self.accept(reactor, now);
+        }
         if std::mem::take(&mut self.more) {
             self.receive();
             let tokens: Vec<Token> =
@@ -296,6 +306,7 @@ impl Net {
     }
 
     fn accept(&mut self, reactor: &Reactor, now: Instant) {
+        self.lacking = None;
         // Edge-triggered: all there are.
         loop {
             match self.listener.accept() {
@@ -306,7 +317,9 @@ impl Net {
                 }
                 Err(error) => match error.kind() {
                     io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
-                    _ => return, // the next that comes makes an edge again
+                    io::ErrorKind::WouldBlock => return,
+                    // No descriptors, no memory.
+                    _ => return self.lacking = Some(now.after(LACK_AGAIN)),
                 },
             }
         }

@@ -159,7 +159,9 @@ impl Daemon {
         let instance = match procfs::mark(process.pid) {
             Mark::Instance(instance) => instance,
             // Its environment was overwritten; the process and what descends from it will do.
-            Mark::None | Mark::Overwritten => Instance { monitor: 0, since: 0, number: 0 },
+            Mark::None | Mark::Bare | Mark::Overwritten => {
+                Instance { monitor: 0, since: 0, number: 0 }
+            }
         };
         let identity = Identity { boot, pid: process.pid, start: process.start_time, instance };
         let now = self.now;

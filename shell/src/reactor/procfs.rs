@@ -88,6 +88,8 @@ pub enum Mark {
     Instance(Instance),
     /// It carries none, or may not be read.
     None,
+    /// There is no environment: it is just becoming another program, for a moment, or has none.
+    Bare,
     /// It has been written over, as servers do that show their state in their title.
     Overwritten,
 }
@@ -96,13 +98,6 @@ pub enum Mark {
 #[must_use]
 pub fn mark(pid: u32) -> Mark {
     environment(pid).map_or(Mark::None, |environment| mark_in(&environment))
-}
-
-/// Whether nothing can be told of the environment of `pid` now: it is just becoming another
-/// program, for a moment, or it has none.
-#[must_use]
-pub fn is_bare(pid: u32) -> bool {
-    environment(pid).is_some_and(|environment| environment.is_empty())
 }
 
 /// The environment `pid` was started with, or what it has made of it. `None` if it may not be
@@ -122,7 +117,7 @@ fn mark_in(environment: &[u8]) -> Mark {
     };
     match Instance::find(environment) {
         Some(instance) => Mark::Instance(instance),
-        None if environment.is_empty() => Mark::None,
+        None if environment.is_empty() => Mark::Bare,
         None if environment.split(|byte| *byte == 0).any(is_variable) => Mark::None,
         None => Mark::Overwritten,
     }
@@ -171,7 +166,7 @@ mod tests {
     #[test]
     fn an_overwritten_environment_is_not_an_empty_one() {
         let instance = Instance { monitor: 1, since: 2, number: 3 };
-        assert_eq!(mark_in(b""), Mark::None);
+        assert_eq!(mark_in(b""), Mark::Bare);
         assert_eq!(mark_in(b"PATH=/bin\0HOME=/\0"), Mark::None);
         assert_eq!(mark_in(b"PATH=/bin\0GIVEOVER_INSTANCE=1-2-3\0"), Mark::Instance(instance));
         assert_eq!(mark_in(b"\0\0\0\0"), Mark::Overwritten);

@@ -8,6 +8,7 @@
 //! except for a run that an earlier monitor began.
 
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use rustix::process::Signal;
@@ -137,7 +138,7 @@ impl Tree {
     pub fn may_have_left(&self, children: &Children, start: u64) -> bool {
         let untold = |pid: u32| {
             let since = procfs::stat(pid).is_some_and(|s| !s.is_dead() && s.start >= start);
-            since && procfs::is_bare(pid)
+            since && procfs::mark(pid) == Mark::Bare
         };
         children.orphans().into_iter().any(untold)
     }
@@ -209,14 +210,18 @@ impl Tree {
 
     fn is_claimed(&self, pid: u32, stat: &Stat, orphan: bool) -> bool {
         let in_session = self.sessions.contains(&stat.session);
-        let patience = std::time::Instant::now() + BETWEEN_PROGRAMS;
-        while !in_session && procfs::is_bare(pid) && std::time::Instant::now() < patience {
-            std::thread::yield_now();
+        let mut mark = procfs::mark(pid);
+        if mark == Mark::Bare && !in_session {
+            let patience = Instant::now() + BETWEEN_PROGRAMS;
+            while mark == Mark::Bare && Instant::now() < patience {
+                std::thread::yield_now();
+                mark = procfs::mark(pid);
+            }
         }
-        match procfs::mark(pid) {
+        match mark {
             // Also in a session whose number has come to it after us.
             mark @ Mark::Instance(_) => self.is_mark(mark),
-            Mark::None => in_session,
+            Mark::None | Mark::Bare => in_session,
             Mark::Overwritten => {
                 let same_program = || {
                     self.program.is_some()
@@ -259,7 +264,7 @@ impl Tree {
 
 /// How long one that is just becoming another program is given to be told whose it is. A process
 /// without any environment costs as much at each look.
-const BETWEEN_PROGRAMS: std::time::Duration = std::time::Duration::from_millis(2);
+const BETWEEN_PROGRAMS: Duration = Duration::from_millis(2);
 
 /// How often new processes are looked for before those found are killed. A tree that forks
 /// faster than this is found again by the next attempt.
