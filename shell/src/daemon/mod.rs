@@ -17,6 +17,7 @@ mod handover;
 mod hooks;
 mod host;
 mod http;
+mod incident;
 mod instance;
 mod looks;
 mod once;

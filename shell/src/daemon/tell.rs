@@ -10,7 +10,8 @@ use giveover_core::time::Instant;
 
 use super::Daemon;
 use super::feed::Before;
-use super::watch::{Incident, Mark, Starter};
+use super::incident::Incident;
+use super::watch::{Mark, Starter};
 use crate::check::ProbeId;
 use crate::check::resolve::NameNotice;
 use crate::config::instance::Form;
@@ -302,14 +303,14 @@ impl Daemon {
 
     fn is_spent(&self, service: usize) -> bool {
         let incident = self.watches[service].more_ref().and_then(|more| more.incident);
-        incident.is_some_and(|incident| incident.spent)
+        incident.is_some_and(|incident| incident.is_spent())
     }
 
     /// Whether it was said before, in this incident and since its last restart, that nothing is done
     /// about its failures.
     fn is_told_spent(&mut self, service: usize) -> bool {
         let incident = &mut self.watches[service].more().incident;
-        incident.as_mut().is_some_and(|incident| std::mem::replace(&mut incident.spent, true))
+        incident.as_mut().is_some_and(Incident::say_spent)
     }
 
     fn tell_restart(&mut self, service: usize, at: Option<Instant>) {
@@ -328,8 +329,7 @@ impl Daemon {
             }
         }
         if let Some(incident) = &mut more.incident {
-            incident.restarts += 1;
-            incident.spent = false;
+            incident.note_restart();
         }
         self.watches[service].marks.push(Mark::Restart);
         self.say_of(service, message::Event::Restart, text, |doc| {
@@ -400,17 +400,10 @@ impl Daemon {
     fn note_failure(&mut self, service: usize, cause: Cause) -> Option<Cause> {
         let next = self.events.incident + 1;
         let now = self.now;
-        let incident = self.watches[service].more().incident.get_or_insert(Incident {
-            number: next,
-            since: now,
-            failures: 0,
-            restarts: 0,
-            spent: false,
-            last: None,
-        });
-        incident.failures += 1;
+        let incident = &mut self.watches[service].more().incident;
+        let incident = incident.get_or_insert_with(|| Incident::new(next, now));
         self.events.incident = self.events.incident.max(incident.number);
-        incident.last.replace(cause)
+        incident.note_failure(cause)
     }
 
     /// The failures the last decision was made on, in words, and their sum.

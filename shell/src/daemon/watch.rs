@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use giveover_core::failure::{Cause, ProbeResult};
+use giveover_core::failure::ProbeResult;
 use giveover_core::ladder::{Checks, Ladder};
 use giveover_core::monitor::Status;
 use giveover_core::time::Instant;
 
 use super::handover::Handover;
+use super::incident::Incident;
 use super::work::Work;
 use crate::config::few::Few;
 use crate::config::plan::ServicePlan;
@@ -106,19 +107,6 @@ pub(super) struct HeldBy {
     pub(super) why: Option<String>,
     pub(super) since: Instant,
     pub(super) until: Option<Instant>,
-}
-
-/// From the first failure to the recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Incident {
-    pub(super) number: u32,
-    pub(super) since: Instant,
-    pub(super) failures: u32,
-    pub(super) restarts: u32,
-    /// It was said that nothing is done about it: the budget is spent, or it is only watched.
-    pub(super) spent: bool,
-    /// Its last failure.
-    pub(super) last: Option<Cause>,
 }
 
 /// The marks of the last twenty cycles and decisions, three bits each, the newest lowest.

@@ -12,7 +12,7 @@ use giveover::service::{Event, Host};
 use giveover_core::failure::Cause;
 use rustix::process::Signal;
 
-use crate::services::{Site, WEB, host, plan};
+use crate::site::{Site, WEB, host, plan};
 
 /// Speaks as `systemctl` does: `show` prints what stands in the files, `start` and `stop` do
 /// what stands in files of these names.

@@ -136,8 +136,11 @@ impl Bed {
         self.on(self.target_cpu, program)
     }
 
+    /// In a small environment, the same for whoever runs the bench: every child is handed it, and
+    /// that is counted.
     fn on(&self, cpu: usize, program: &OsStr) -> Command {
         let mut command = Command::new(&self.exe);
+        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         command.args([CHILD, "pinned", &cpu.to_string()]).arg(program);
         command
     }
