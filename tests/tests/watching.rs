@@ -108,27 +108,54 @@ fn who_follows_hears_of_what_happens_and_who_comes_back_misses_nothing() {
     assert!(restart["seq"].as_u64() > Some(after), "{restart}");
 }
 
-/// One notice per incident, another when it gets worse, and one when it is over.
-#[test]
-fn a_hook_is_told_once_for_an_incident() {
+/// A hook that writes down what it is told of incidents.
+fn with_hook() -> Daemon {
     let hook =
         "printf '%s %s\\\\n' \\\"$$GIVEOVER_EVENT\\\" \\\"$$GIVEOVER_SERVICE\\\" >> $DIR/notices";
     let more = format!(
         "[notify.ops]\ncommand = [\"/bin/sh\", \"-c\", \"{hook}\"]\n\
          on = [\"failure\", \"restart\", \"budget_spent\", \"recovered\"]\n"
     );
-    let daemon = puppet(&more);
+    puppet(&more)
+}
+
+/// What the hook was told, once it was told of `last`.
+fn notices(daemon: &Daemon, last: &str) -> String {
+    let notices = daemon.dir.path().join("notices");
+    wait_for("the last notice", || {
+        let told = fs::read_to_string(&notices).unwrap_or_default();
+        told.contains(last).then_some(told)
+    })
+}
+
+/// One notice per incident, another when it gets worse, and one when it is over.
+#[test]
+fn a_hook_is_told_once_for_an_incident() {
+    let daemon = with_hook();
     daemon.wait_status("web", "ok");
     daemon.mood("503");
     daemon.wait_status("web", "faulted");
     daemon.mood("ok");
     daemon.wait_status("web", "ok");
-    let notices = daemon.dir.path().join("notices");
-    let told = wait_for("the last notice", || {
-        let told = fs::read_to_string(&notices).unwrap_or_default();
-        told.contains("recovered").then_some(told)
-    });
-    assert_eq!(told, "failure web\nbudget_spent web\nrecovered web\n");
+    assert_eq!(notices(&daemon, "recovered"), "failure web\nbudget_spent web\nrecovered web\n");
+}
+
+/// Who was told that something is wrong is told that it is over, also by another daemon.
+#[test]
+fn an_incident_outlives_the_monitor() {
+    let mut daemon = with_hook();
+    daemon.wait_status("web", "ok");
+    daemon.mood("503");
+    daemon.wait_status("web", "faulted");
+    notices(&daemon, "budget_spent");
+    daemon.kill();
+    daemon.mood("ok");
+    daemon.run();
+    daemon.wait_status("web", "ok");
+    assert_eq!(notices(&daemon, "recovered"), "failure web\nbudget_spent web\nrecovered web\n");
+    let recovered = daemon.wait_event("web", "recovered");
+    let text = recovered["text"].as_str().expect("words");
+    assert!(text.contains("(incident 1: ") && !text.contains("0 failures"), "{text}");
 }
 
 #[test]

@@ -131,22 +131,38 @@ impl Hook {
 impl Daemon {
     /// Something happened: whoever wants to be told is.
     pub(super) fn notice(&mut self, doc: &EventDoc) {
-        if self.plan.notify.is_empty() {
-            return;
-        }
         let now = self.now;
-        self.hooks.hooks.resize_with(self.plan.notify.len(), Hook::default);
-        let pairs = self.plan.notify.iter().zip(&mut self.hooks.hooks);
         let mut any = false;
-        for (plan, hook) in pairs {
-            if hook.take(plan, doc, now) {
-                hook.push(doc.clone());
-                any = true;
-            }
+        for hook in self.hooks_that_want(doc) {
+            hook.push(doc.clone());
+            any = true;
         }
         if any {
             self.reactor.timers.arm(Token::new(Room::Daemon, DAEMON_NOTICES, 0), now);
         }
+    }
+
+    /// Something happened when an earlier daemon was here: whoever wanted to be told was, and is
+    /// told when it is over.
+    pub(super) fn was_noticed(&mut self, doc: &EventDoc) {
+        if doc.incident.is_some() {
+            let _ = self.hooks_that_want(doc).count();
+        }
+    }
+
+    /// An incident is over, though nobody said so.
+    pub(super) fn forget_notices(&mut self, incident: u32) {
+        for hook in &mut self.hooks.hooks {
+            hook.told.remove(&incident);
+        }
+    }
+
+    /// The hooks that are to tell it, which from now on have.
+    fn hooks_that_want(&mut self, doc: &EventDoc) -> impl Iterator<Item = &mut Hook> {
+        let now = self.now;
+        self.hooks.hooks.resize_with(self.plan.notify.len(), Hook::default);
+        let pairs = self.plan.notify.iter().zip(&mut self.hooks.hooks);
+        pairs.filter_map(move |(plan, hook)| hook.take(plan, doc, now).then_some(hook))
     }
 
     /// Another plan: what was told of incidents under way stays with the hook of the same name.

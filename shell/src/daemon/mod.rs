@@ -52,6 +52,7 @@ use self::control::Control;
 use self::events::Events;
 use self::handover::ServiceArbiter;
 use self::host::HostState;
+use self::incident::Retold;
 use self::once::Once;
 use self::operator::Pending;
 use self::pool::Pools;
@@ -170,6 +171,8 @@ pub struct Daemon {
     seen: HashMap<(u32, u8), String>,
     /// Restarts of earlier runs with their causes, until their services are known.
     restarts_read: Vec<(String, Instant, String)>,
+    /// Incidents that were not over, until their services are known.
+    incidents_read: Retold,
     /// The status last told of each service, and when, until their services are known.
     statuses_read: HashMap<String, (Instant, String)>,
     /// Told to stop: no new actions.

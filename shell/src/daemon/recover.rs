@@ -1,7 +1,7 @@
 //! After a crash, an upgrade or a reboot: what was under way is taken up again.
 
 use giveover_core::failure::{Cause, Phase, ProbeResult};
-use giveover_core::monitor::{Ended, Event, Waiting};
+use giveover_core::monitor::{Ended, Event, Status, Waiting};
 
 use super::Daemon;
 use super::watch::{HeldBy, Starter};
@@ -33,6 +33,9 @@ impl Daemon {
                     if let (Some(message::Event::Status), Some(name)) = (known, &service) {
                         self.statuses_read.insert(name.clone(), (*at, text.to_string()));
                     }
+                    let incident = known.zip(service.as_deref()).and_then(|(event, service)| {
+                        self.incidents_read.take(service, *at, event, text)
+                    });
                     let doc = EventDoc {
                         seq: line.seq,
                         at: self.clock.wall(*at),
@@ -40,8 +43,10 @@ impl Daemon {
                         event: event.to_string(),
                         service: service.unwrap_or_default(),
                         text: text.to_string(),
+                        incident,
                         ..EventDoc::default()
                     };
+                    self.was_noticed(&doc);
                     self.events.push(*at, doc);
                 }
                 _ => {}
@@ -64,6 +69,7 @@ impl Daemon {
                 watch.since = at;
             }
         }
+        self.take_up_incidents();
         for service in 0..self.shown() {
             let Some(known) = ledger.service(self.watches[service].machine) else { continue };
             if let Some((since, hold)) = known.hold() {
@@ -84,6 +90,22 @@ impl Daemon {
         }
     }
 
+    /// What was not over goes on; what is over without our having said so is forgotten.
+    fn take_up_incidents(&mut self) {
+        let read = std::mem::take(&mut self.incidents_read);
+        self.events.incident = self.events.incident.max(read.last);
+        for (name, incident) in read.open {
+            let service = self.find(&name).filter(|service| {
+                let monitor = &self.watches[*service].monitor;
+                monitor.status() != Status::Ok || monitor.is_dead()
+            });
+            match service {
+                Some(service) => self.watches[service].more().incident = Some(incident),
+                None => self.forget_notices(incident.number),
+            }
+        }
+    }
+
     /// Brings one service to where its monitor says it is.
     pub(super) fn bring_up(&mut self, service: usize) {
         self.void_probe(service);
@@ -98,7 +120,7 @@ impl Daemon {
             return self.stop(service, Then::Start(ticket));
         }
         if let Some(ticket) = monitor.giveover_under_way() {
-            if monitor.status() != giveover_core::monitor::Status::Offline {
+            if monitor.status() != Status::Offline {
                 return self.resume_handover(service, ticket, stage);
             }
         }

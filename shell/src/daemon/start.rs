@@ -182,6 +182,7 @@ impl Daemon {
             looks_made: 0,
             seen: HashMap::new(),
             restarts_read: Vec::new(),
+            incidents_read: super::incident::Retold::default(),
             statuses_read: HashMap::new(),
             reported: None,
             ending: false,
