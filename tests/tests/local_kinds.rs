@@ -271,15 +271,15 @@ fn an_agent_is_heard_or_it_is_silent() {
             let (over, transport) = (Arc::clone(&over), transport.to_owned());
             std::thread::spawn(move || babble(port, &transport, &over))
         };
-        hear("garbage, endless, cut", transport, "1s", silence);
+        hear("garbage, endless, cut at every byte", transport, "1s", silence);
         over.store(true, Ordering::Relaxed);
         babbles.join().expect("no panic");
     }
 }
 
-/// Until it is `over`: garbage, lines without end, every beginning of a heartbeat up to its time.
+/// Until it is `over`: garbage, lines without end, a heartbeat cut short at every byte.
 fn babble(port: u16, transport: &str, over: &AtomicBool) {
-    const BEAT: &[u8] = b"giveover-agent/1 a ";
+    const BEAT: &[u8] = b"giveover-agent/1 a 1796034096123 load=12.50 unit=db:0 unit=queue:137\n";
     let cuts = (0..BEAT.len()).map(|length| BEAT[..length].to_vec());
     let other: [&[u8]; 4] =
         [b"\xff\xfe\0", b"GET / HTTP/1.1", b"giveover-agent/1 b 1796034096123", &[b'x'; 1400]];
