@@ -76,6 +76,9 @@ impl<'b> Beat<'b> {
         let line = std::str::from_utf8(bytes).ok()?;
         let line = line.strip_suffix('\n')?;
         let line = line.strip_suffix('\r').unwrap_or(line);
+        if line.contains(['\n', '\r']) {
+            return None;
+        }
         let (text, signed) = match line.rsplit_once(SIGNATURE) {
             Some((text, digits)) => (text, Some(Signed { text, mac: mac(digits)? })),
             None => (line, None),

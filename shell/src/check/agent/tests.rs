@@ -108,6 +108,9 @@ fn what_is_no_heartbeat_is_none() {
     {
         assert_eq!(Beat::parse(format!("{whole}\n").as_bytes()), None, "{whole:?}");
     }
+    for more in ["\n", " x=1\n", "\nx=1", "\r\r"] {
+        assert_eq!(Beat::parse(format!("{fine}{more}\n").as_bytes()), None, "{more:?}");
+    }
     assert_eq!(Beat::parse(b"\xff\xfe"), None);
     let long = format!("{fine} x={}\n", "y".repeat(LONGEST));
     assert_eq!(Beat::parse(long.as_bytes()), None);
