@@ -4,6 +4,7 @@
 pub mod board;
 pub mod faults;
 pub mod lan;
+pub mod mount;
 pub mod network;
 pub mod nfs;
 pub mod oracle;

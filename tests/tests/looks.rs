@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use giveover_tests::{Daemon, giveover, text_of, wait_for};
+use giveover_tests::{Daemon, giveover, processes_with, text_of, wait_for};
 
 /// A watched service with one check, which says what it sees and does nothing.
 fn service(name: &str, check: &str) -> String {
@@ -218,6 +218,39 @@ fn the_state_of_a_unit_is_right_or_wrong_or_not_known() {
     daemon.wait_service("up", "to be unmeasured", |it| {
         it["checks"][0]["cause"] == "systemd does not answer"
     });
+}
+
+/// It has ten seconds, then it is killed; what it was asked for is not known meanwhile, and everybody
+/// else is looked at as ever.
+#[test]
+fn a_systemctl_that_hangs_keeps_nobody_waiting() {
+    let text = [
+        service("up", "url = \"systemd://a.service\""),
+        service("other", "kind = \"path\", path = \"$DIR\""),
+    ];
+    let daemon = Daemon::start_in(&text.concat(), &[], systemctl);
+    let bin = daemon.dir.path().join("bin");
+    let put = |text: &str| {
+        let next = bin.join("next");
+        fs::write(&next, text).expect("a program");
+        fs::set_permissions(&next, fs::Permissions::from_mode(0o755)).expect("rights");
+        fs::rename(&next, bin.join("systemctl")).expect("in its place");
+    };
+    daemon.wait_status("up", "ok");
+    daemon.wait_status("other", "ok");
+    put("#!/bin/sh\nexec sleep 6161\n");
+    wait_for("it to hang", || (!processes_with("sleep 6161").is_empty()).then_some(()));
+    let probes = |name: &str| daemon.service(name)["checks"][0]["at"].clone();
+    let before = probes("other");
+    wait_for("others to be looked at", || (probes("other") != before).then_some(()));
+    let unit = daemon.wait_service("up", "to be unmeasured", |it| {
+        it["checks"][0]["cause"] == "systemd does not answer"
+    });
+    assert_eq!(unit["checks"][0]["outcome"], "unmeasured", "{unit}");
+    assert_eq!(unit["failure_sum"], 0, "it counts nothing: {unit}");
+    put(SYSTEMCTL);
+    daemon.wait_service("up", "to be healthy", |it| it["checks"][0]["outcome"] == "healthy");
+    wait_for("what hung to be gone", || processes_with("sleep 6161").is_empty().then_some(()));
 }
 
 /// Both ways: on the other's own socket, and on a connection that is led there.
