@@ -215,7 +215,7 @@ fn what_lies_on_a_dead_mount_costs_nobody_else_anything() {
     // Its server is gone for good, and the kernel says so at once.
     let gone = [
         (LONG, "100 exit it does not answer"),
-        (LONG, "100 exit it does not answer"),
+        (LONG, "100 exit a path does not answer"),
         (LONG, "100 exit its list cannot be read"),
         (LONG, "cannot measure: it cannot be read"),
         (LONG, "100 connect refused"),
