@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use giveover_tests::{Daemon, is_running, processes_with, signal_to, text_of, wait_for};
+use giveover_tests::{Daemon, is_running, processes_with, signal_to, text_of, wait_for, wait_long};
 use rustix::process::Signal;
 
 /// `start` and `stop` keep a process and say so in files; `show` prints what stands there.
@@ -108,11 +108,13 @@ fn a_unit_that_dies_while_systemctl_hangs_is_restarted() {
     let before = probed();
     wait_for("the other to be probed", || (probed() != before).then_some(()));
     fs::remove_file(&hangs).expect("it answers again");
-    let service = daemon.wait_service("web", "to be ok as another process", |service| {
-        service["status"] == "ok" && service["pid"].as_u64().is_some_and(|new| new != pid)
+    let service = wait_long("it to be ok as another process", || {
+        let service = daemon.service("web");
+        let other = service["pid"].as_u64().is_some_and(|new| new != pid);
+        (service["status"] == "ok" && other).then_some(service)
     });
     assert_eq!(service["restarts"], 1, "{service}");
-    wait_for("what hung to be gone", || processes_with("sleep 6262").is_empty().then_some(()));
+    wait_long("what hung to be gone", || processes_with("sleep 6262").is_empty().then_some(()));
     let _ = daemon.ok(&["stop", "web"]);
 }
 
