@@ -104,7 +104,7 @@ impl Daemon {
         self.once.iter().any(|once| once.cycle == id.cycle)
     }
 
-    /// The same, once it is known whom and how it asks.
+    /// Begins the probe `id`, once it is known whom and how it asks.
     pub(super) fn begin_once_settled(&mut self, id: ProbeId) {
         let now = self.now;
         let of_pool = ProbeId::member(id.service).is_some();
