@@ -4,6 +4,7 @@
 pub mod board;
 pub mod faults;
 pub mod lan;
+pub mod mount;
 pub mod network;
 pub mod nfs;
 pub mod oracle;
@@ -98,13 +99,26 @@ pub fn free_port() -> u16 {
 ///
 /// # Panics
 /// It says nothing within [`PATIENCE`].
-pub fn wait_for<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
+pub fn wait_for<T>(what: &str, done: impl FnMut() -> Option<T>) -> T {
+    wait_within(PATIENCE, what, done)
+}
+
+/// The same for what takes tens of seconds by itself, and twice that on a machine so busy that probes
+/// are void.
+///
+/// # Panics
+/// It says nothing within six times [`PATIENCE`].
+pub fn wait_long<T>(what: &str, done: impl FnMut() -> Option<T>) -> T {
+    wait_within(6 * PATIENCE, what, done)
+}
+
+fn wait_within<T>(limit: Duration, what: &str, mut done: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + limit;
     loop {
         if let Some(value) = done() {
             return value;
         }
-        assert!(Instant::now() < end, "waited {PATIENCE:?} for {what}");
+        assert!(Instant::now() < end, "waited {limit:?} for {what}");
         std::thread::park_timeout(Duration::from_millis(20));
     }
 }

@@ -19,17 +19,19 @@ struct Kind {
     endless: &'static [u8],
     /// What an answer weighs that is wrong.
     wrong: u8,
+    /// What one weighs that is cut short, or whose connection is reset.
+    cut: u8,
 }
 
 const fn kind(word: &'static str, healthy: &'static [u8], endless: &'static [u8]) -> Kind {
-    Kind { word, keys: "", healthy, endless, wrong: 50 }
+    Kind { word, keys: "", healthy, endless, wrong: 50, cut: 50 }
 }
 
 const fn with(keys: &'static str, kind: Kind) -> Kind {
     Kind { keys, ..kind }
 }
 
-const KINDS: [Kind; 16] = [
+const KINDS: [Kind; 18] = [
     kind("smtp", b"220-mail\r\n220 ready\r\n", b"220-more\r\n"),
     kind("pop3", b"+OK ready\r\n", b"+OK and on"),
     kind("imap", b"* OK ready\r\n", b"* OK "),
@@ -52,6 +54,18 @@ const KINDS: [Kind; 16] = [
     with(", send = \"?\", expect = \"ready\"", kind("tcp", b"ready", b"and on ")),
     kind("http", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 "),
     kind("apache", b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 "),
+    kind("iplanet", b"HTTP/1.1 500 Server Error\r\n\r\n", b"HTTP/1.1 "),
+    // The document's: everything but lateness is a whole failure.
+    Kind {
+        wrong: 100,
+        cut: 100,
+        ..kind(
+            "directory",
+            b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\x00\x04\x00\x04\x00\
+              \x30\x0c\x02\x01\x02\x65\x07\x0a\x01\x00\x04\x00\x04\x00",
+            b"\x30\x03\x02\x01\x01",
+        )
+    },
     with(
         ", transport = \"tcp\", name = \"localhost\"",
         kind(
@@ -84,7 +98,10 @@ const KINDS: [Kind; 16] = [
 ];
 
 const PATIENT_MS: u32 = 20_000;
-const CUT: &str = "50 read answer cut short";
+
+fn cut(kind: &Kind) -> String {
+    format!("{} read answer cut short", kind.cut)
+}
 
 fn check(Kind { word, keys, .. }: &Kind, address: SocketAddr) -> String {
     format!("{{ url = \"{word}://{address}\"{keys} }}")
@@ -94,42 +111,46 @@ fn nonsense(kind: &Kind) -> String {
     format!("{} answer wrong answer", kind.wrong)
 }
 
-fn each(situation: &str, timeout_ms: u32, wanted: &str, fault: impl Fn(&Kind) -> Fault) {
+fn each(
+    situation: &str,
+    timeout_ms: u32,
+    wanted: impl Fn(&Kind) -> String,
+    fault: impl Fn(&Kind) -> Fault,
+) {
     for kind in &KINDS {
         let check = check(kind, serve(fault(kind)));
-        row(kind.word, "stand-in", situation, &check, timeout_ms, wanted);
+        row(kind.word, "stand-in", situation, &check, timeout_ms, &wanted(kind));
     }
 }
 
 /// What is no answer at all.
 fn each_nonsense(situation: &str, fault: impl Fn(&Kind) -> Fault) {
-    for kind in &KINDS {
-        let check = check(kind, serve(fault(kind)));
-        row(kind.word, "stand-in", situation, &check, PATIENT_MS, &nonsense(kind));
-    }
+    each(situation, PATIENT_MS, nonsense, fault);
 }
 
 fn speaks_http(kind: &Kind) -> bool {
-    matches!(kind.word, "http" | "apache" | "remote")
+    matches!(kind.word, "http" | "apache" | "iplanet" | "remote")
 }
 
 #[test]
 fn what_is_whole_is_healthy_also_when_it_comes_byte_by_byte() {
-    each("whole", PATIENT_MS, "healthy", |kind| Fault::Says(kind.healthy.to_vec()));
-    each("byte by byte", PATIENT_MS, "healthy", |kind| {
+    let healthy = |_: &Kind| String::from("healthy");
+    each("whole", PATIENT_MS, healthy, |kind| Fault::Says(kind.healthy.to_vec()));
+    each("byte by byte", PATIENT_MS, healthy, |kind| {
         Fault::Slow(kind.healthy.to_vec(), Duration::from_millis(1))
     });
 }
 
 #[test]
-fn an_answer_that_ends_too_early_is_half_a_failure_wherever_it_ends() {
+fn an_answer_that_ends_too_early_weighs_the_same_wherever_it_ends() {
     for kind in &KINDS {
+        let cut = cut(kind);
         for length in 0..kind.healthy.len() {
             let said = kind.healthy[..length].to_vec();
             let found = probe(&check(kind, serve(Fault::Says(said))), PATIENT_MS);
-            assert_eq!(found.verdict, CUT, "{}, {length} bytes: {found:#?}", kind.word);
+            assert_eq!(found.verdict, cut, "{}, {length} bytes: {found:#?}", kind.word);
         }
-        tell(kind.word, "stand-in", "cut at every byte", CUT, None);
+        tell(kind.word, "stand-in", "cut at every byte", &cut, None);
     }
 }
 
@@ -157,19 +178,67 @@ fn an_endless_answer_is_no_answer_and_ends() {
 
 #[test]
 fn an_answer_that_dawdles_is_late() {
-    each("a byte a second", 500, "50 read no answer in 0.5s", |kind| {
+    let late = |ms: &'static str| move |_: &Kind| format!("50 read no answer in {ms}s");
+    each("a byte a second", 500, late("0.5"), |kind| {
         Fault::Slow(kind.healthy.to_vec(), Duration::from_secs(1))
     });
-    each("silent", 200, "50 read no answer in 0.2s", |_| Fault::Silent);
+    each("silent", 200, late("0.2"), |_| Fault::Silent);
 }
 
 #[test]
-fn a_server_that_hangs_up_is_half_a_failure_and_one_that_is_not_there_a_whole_one() {
-    each("closed at once", PATIENT_MS, CUT, |_| Fault::Says(Vec::new()));
-    each("reset", PATIENT_MS, "50 read connection reset", |_| Fault::Resets);
+fn a_server_that_hangs_up_has_cut_its_answer_short_and_one_that_is_not_there_a_whole_one() {
+    each("closed at once", PATIENT_MS, cut, |_| Fault::Says(Vec::new()));
+    let reset = |kind: &Kind| format!("{} read connection reset", kind.cut);
+    each("reset", PATIENT_MS, reset, |_| Fault::Resets);
     for kind in &KINDS {
         let (_taken, nobody) = nobody();
         let check = check(kind, nobody);
         row(kind.word, "nobody", "refused", &check, PATIENT_MS, "100 connect refused");
     }
+}
+
+/// The monitor of a database, let in and asked for its counters: garbled, cut short at every byte,
+/// endless, slow, hung up on.
+#[test]
+fn the_monitor_of_a_database_is_answered_or_it_is_not() {
+    const LET_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+    const COUNTERS: &[u8] =
+        b"T\0\0\0\x06\0\0D\0\0\0\x10\0\x02\0\0\0\x01f\0\0\0\x017C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
+    let healthy = [LET_IN, COUNTERS].concat();
+    let check = |address: SocketAddr| {
+        format!("{{ url = \"postgres://u@{address}/d\", connect_cycle = 5 }}")
+    };
+    let each = |situation: &str, fault: Fault, limit: u32, wanted: &str| {
+        let check = check(serve(fault));
+        row("postgres", "stand-in", &format!("monitor: {situation}"), &check, limit, wanted);
+    };
+    let cut = "50 read answer cut short";
+    each("whole", Fault::Says(healthy.clone()), PATIENT_MS, "healthy");
+    let slowly = Fault::Slow(healthy.clone(), Duration::from_millis(1));
+    each("byte by byte", slowly, PATIENT_MS, "healthy");
+    for length in 0..healthy.len() {
+        let said = healthy[..length].to_vec();
+        let found = probe(&check(serve(Fault::Says(said))), PATIENT_MS);
+        assert_eq!(found.verdict, cut, "{length} bytes: {found:#?}");
+    }
+    tell("postgres", "stand-in", "monitor: cut at every byte", cut, None);
+    let wrong = "50 answer wrong answer";
+    let garbage = b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03garbage".to_vec();
+    each("garbage", Fault::Says(garbage.clone()), PATIENT_MS, wrong);
+    let inside = [LET_IN, &garbage].concat();
+    each("garbage, once let in", Fault::Says(inside), PATIENT_MS, wrong);
+    each("endless", Fault::Endless(b"N\0\0\0\x06x\0".to_vec()), PATIENT_MS, wrong);
+    let late = Fault::Slow(healthy, Duration::from_secs(1));
+    each("a byte a second", late, 500, "50 read no answer in 0.5s");
+    each("silent", Fault::Silent, 200, "50 read no answer in 0.2s");
+    each("reset", Fault::Resets, PATIENT_MS, "50 read connection reset");
+    let (_taken, nobody) = nobody();
+    row(
+        "postgres",
+        "nobody",
+        "monitor: refused",
+        &check(nobody),
+        PATIENT_MS,
+        "100 connect refused",
+    );
 }

@@ -10,10 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use giveover_tests::mount::DeadMount;
 use giveover_tests::oracle::Oracle;
 use giveover_tests::probing::tell;
 use giveover_tests::server::is_root;
-use giveover_tests::{Daemon, free_port, giveover, text_of, wait_for};
+use giveover_tests::{Daemon, free_port, giveover, processes_with, signal_to, text_of, wait_for};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// Weight, phase and cause of what a check found.
@@ -127,7 +129,7 @@ fn a_command_is_its_exit() {
 fn paths_and_processes_are_there_or_not() {
     let path = |keys: &str| format!("kind = \"path\", {keys}");
     let process = |name: &str| format!("kind = \"process\", name = \"{name}\"");
-    let rows: [Row<'_>; 9] = [
+    let rows: [Row<'_>; 10] = [
         ("path", "healthy", path("path = \"$DIR/there\""), LONG, "healthy"),
         ("path", "gone", path("path = \"$DIR/none\""), LONG, "100 exit it does not answer"),
         ("path", "refusing", path("path = \"$DIR/there/x\""), LONG, "100 exit it does not answer"),
@@ -155,13 +157,86 @@ fn paths_and_processes_are_there_or_not() {
         ),
         ("process", "healthy", process("giveover"), LONG, "healthy"),
         ("process", "stopped", process("giveover-none"), LONG, "100 exit no such process"),
+        ("process", "frozen: it is there", process("giveover-frozen"), LONG, "healthy"),
     ];
+    let home = tempfile::tempdir().expect("a directory");
+    let program = home.path().join("giveover-frozen");
+    std::os::unix::fs::symlink("/bin/sleep", &program).expect("a program");
+    let mut frozen = Command::new(&program).arg("600").spawn().expect("it runs");
+    signal_to(frozen.id(), Signal::STOP);
     each("files", &rows, |dir| {
         let there = fs::File::create(dir.join("there")).expect("a file");
         let old = SystemTime::now() - Duration::from_secs(7200);
         there.set_modified(old).expect("an older file");
         fs::write(dir.join("list"), format!("{}/there *(ro)\n", dir.display())).expect("a list");
     });
+    frozen.kill().expect("ours");
+    frozen.wait().expect("its end");
+}
+
+/// Nobody serves it: what looks there hangs until it is killed, or on a thread of its own.
+#[test]
+fn what_lies_on_a_dead_mount_costs_nobody_else_anything() {
+    if !is_root("a mount") {
+        return;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let Some(mut mount) = DeadMount::on(place.path()) else { return };
+    let (at, port) = (place.path().display(), free_port());
+    let ca = format!("ca = \"{at}/ca\"");
+    let own = format!("address = \"127.0.0.1\", config_file = \"{at}/magnus.conf\"");
+    let checks = [
+        ("path", "dead mount", format!("kind = \"path\", path = \"{at}/x\"")),
+        ("path", "list: a dead path", "kind = \"path\", list = \"$DIR/exports\"".to_owned()),
+        ("path", "list: on a dead mount", format!("kind = \"path\", list = \"{at}/exports\"")),
+        ("log", "dead mount", format!("url = \"log://{at}/app.log\", pattern = \"x\"")),
+        ("https", "dead mount: ca", format!("url = \"https://127.0.0.1:{port}\", {ca}")),
+        (
+            "postgres",
+            "dead mount: ca",
+            format!(
+                "url = \"postgres://u@127.0.0.1:{port}/d\", tls = true, connect_cycle = 5, {ca}"
+            ),
+        ),
+        ("iplanet", "dead mount: its file", format!("kind = \"iplanet\", {own}")),
+        ("path", "beside them, healthy", "kind = \"path\", path = \"$DIR\"".to_owned()),
+    ];
+    let unusable = "cannot measure: the server's configuration cannot be parsed";
+    let hangs = [
+        (SHORT, "100 exit no end in 0.5s"),
+        (SHORT, "100 exit no end in 0.5s"),
+        (SHORT, "100 exit no end in 0.5s"),
+        (SHORT, "cannot measure: no end in 0.5s"),
+        (SHORT, "cannot measure: the file of its `ca` does not answer"),
+        (SHORT, "cannot measure: the file of its `ca` does not answer"),
+        (SHORT, unusable),
+        (LONG, "healthy"),
+    ];
+    // Its server is gone for good, and the kernel says so at once.
+    let gone = [
+        (LONG, "100 exit it does not answer"),
+        (LONG, "100 exit a path does not answer"),
+        (LONG, "100 exit its list cannot be read"),
+        (LONG, "cannot measure: it cannot be read"),
+        (LONG, "100 connect refused"),
+        (LONG, "100 connect refused"),
+        (LONG, unusable),
+        (LONG, "healthy"),
+    ];
+    for (server, wanted) in [("nobody's FUSE", hangs), ("FUSE, aborted", gone)] {
+        let rows = checks.iter().zip(wanted);
+        let rows = rows.map(|((kind, what, check), (limit, wanted))| {
+            (*kind, *what, check.clone(), limit, wanted)
+        });
+        let rows: Vec<Row<'_>> = rows.collect();
+        each(server, &rows, |dir| {
+            let list = format!("/ *(ro)\n{at} *(ro)\n");
+            fs::write(dir.join("exports"), list).expect("a list");
+        });
+        let left = format!("{at}/");
+        wait_for("what hung to be gone", || processes_with(&left).is_empty().then_some(()));
+        mount.end();
+    }
 }
 
 #[test]
@@ -226,6 +301,7 @@ fn a_unit_is_in_its_state_or_nobody_knows() {
         ("unknown", unknown),
         ("garbage", silent),
         ("cut", silent),
+        ("frozen", silent),
         ("endless", silent),
         ("refusing", silent),
     ] {
@@ -259,6 +335,10 @@ fn an_agent_is_heard_or_it_is_silent() {
         hear("stopped", transport, "1s", silence);
         let mut well = agent(&to, &[]);
         hear("healthy", transport, LONG, "healthy");
+        signal_to(well.id(), Signal::STOP);
+        hear("frozen", transport, "1s", silence);
+        signal_to(well.id(), Signal::CONT);
+        hear("thawed", transport, LONG, "healthy");
         well.kill().expect("ours");
         well.wait().expect("its end");
         let mut failing = agent(&to, &["--unit", "db=/bin/false"]);
@@ -271,15 +351,15 @@ fn an_agent_is_heard_or_it_is_silent() {
             let (over, transport) = (Arc::clone(&over), transport.to_owned());
             std::thread::spawn(move || babble(port, &transport, &over))
         };
-        hear("garbage, endless, cut", transport, "1s", silence);
+        hear("garbage, endless, cut at every byte", transport, "1s", silence);
         over.store(true, Ordering::Relaxed);
         babbles.join().expect("no panic");
     }
 }
 
-/// Until it is `over`: garbage, lines without end, every beginning of a heartbeat up to its time.
+/// Until it is `over`: garbage, lines without end, a heartbeat cut short at every byte.
 fn babble(port: u16, transport: &str, over: &AtomicBool) {
-    const BEAT: &[u8] = b"giveover-agent/1 a ";
+    const BEAT: &[u8] = b"giveover-agent/1 a 1796034096123 load=12.50 unit=db:0 unit=queue:137\n";
     let cuts = (0..BEAT.len()).map(|length| BEAT[..length].to_vec());
     let other: [&[u8]; 4] =
         [b"\xff\xfe\0", b"GET / HTTP/1.1", b"giveover-agent/1 b 1796034096123", &[b'x'; 1400]];
@@ -319,12 +399,16 @@ fn oracles_programs_answer_or_not() {
         let check = format!("kind = \"oracle\", oracle_home = \"{}\"", home.home());
         ("oracle", *situation, check, *limit, *wanted)
     });
-    let listeners: Vec<Oracle> = (0..4).map(|_| Oracle::new(program)).collect();
+    let listeners: Vec<Oracle> = (0..8).map(|_| Oracle::new(program)).collect();
     let listener = [
         ("up", "healthy", LONG, "healthy"),
         ("locked", "wants a password", LONG, "healthy"),
         ("down", "stopped", LONG, "100 exit exit 1"),
         ("hang", "frozen", SHORT, "100 exit no end in 0.5s"),
+        ("die", "closes early", LONG, "100 exit exit 1"),
+        ("garbage", "garbage", LONG, "100 exit exit 1"),
+        ("endless", "endless", SHORT, "100 exit no end in 0.5s"),
+        ("slow", "slow", SHORT, "100 exit no end in 0.5s"),
     ];
     let of_listener =
         listener.iter().zip(&listeners).map(|((mood, situation, limit, wanted), home)| {

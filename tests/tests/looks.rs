@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use giveover_tests::{Daemon, giveover, text_of, wait_for};
+use giveover_tests::{Daemon, giveover, processes_with, text_of, wait_for, wait_long};
 
 /// A watched service with one check, which says what it sees and does nothing.
 fn service(name: &str, check: &str) -> String {
@@ -178,6 +178,14 @@ fn systemctl(dir: &Path) {
     unit(dir, "b.timer", "inactive", "dead");
 }
 
+/// Another program in the place of the one that may just be run: that cannot be written to.
+fn put(bin: &Path, text: &str) {
+    let next = bin.join("next");
+    fs::write(&next, text).expect("a program");
+    fs::set_permissions(&next, fs::Permissions::from_mode(0o755)).expect("rights");
+    fs::rename(&next, bin.join("systemctl")).expect("in its place");
+}
+
 fn unit(dir: &Path, name: &str, active: &str, sub: &str) {
     let text = format!("LoadState=loaded\nActiveState={active}\nSubState={sub}\nResult=success\n");
     let path = dir.join("bin").join(name);
@@ -214,10 +222,39 @@ fn the_state_of_a_unit_is_right_or_wrong_or_not_known() {
     assert!(found.status.success(), "{}", text_of(&found));
     assert!(text_of(&found).contains("reloading (reload), result success"), "{}", text_of(&found));
     assert_eq!(probe(&["systemd://c.service"], Some(&bin)).status.code(), Some(3));
-    fs::write(bin.join("systemctl"), "#!/bin/sh\nexit 1\n").expect("a program");
+    put(&bin, "#!/bin/sh\nexit 1\n");
     daemon.wait_service("up", "to be unmeasured", |it| {
         it["checks"][0]["cause"] == "systemd does not answer"
     });
+}
+
+/// It has ten seconds, then it is killed; what it was asked for is not known meanwhile, and everybody
+/// else is looked at as ever.
+#[test]
+fn a_systemctl_that_hangs_keeps_nobody_waiting() {
+    let text = [
+        service("up", "url = \"systemd://a.service\""),
+        service("other", "kind = \"path\", path = \"$DIR\""),
+    ];
+    let daemon = Daemon::start_in(&text.concat(), &[], systemctl);
+    let bin = daemon.dir.path().join("bin");
+    daemon.wait_status("up", "ok");
+    daemon.wait_status("other", "ok");
+    put(&bin, "#!/bin/sh\nexec sleep 6161\n");
+    wait_for("it to hang", || (!processes_with("sleep 6161").is_empty()).then_some(()));
+    let probes = |name: &str| daemon.service(name)["checks"][0]["at"].clone();
+    let before = probes("other");
+    wait_for("others to be looked at", || (probes("other") != before).then_some(()));
+    let unit = wait_long("it to be unmeasured", || {
+        let unit = daemon.service("up");
+        (unit["checks"][0]["cause"] == "systemd does not answer").then_some(unit)
+    });
+    assert_eq!(unit["checks"][0]["outcome"], "unmeasured", "{unit}");
+    assert_eq!(unit["failure_sum"], 0, "it counts nothing: {unit}");
+    put(&bin, SYSTEMCTL);
+    let is_healthy = || daemon.service("up")["checks"][0]["outcome"] == "healthy";
+    wait_long("it to be healthy", || is_healthy().then_some(()));
+    wait_long("what hung to be gone", || processes_with("sleep 6161").is_empty().then_some(()));
 }
 
 /// Both ways: on the other's own socket, and on a connection that is led there.

@@ -246,13 +246,8 @@ fn past_its_restarts_the_listeners_monitor_ends_and_it_is_never_given_over() {
     daemon.wait_status("db", "ok");
 }
 
-/// `restart_type = "group"`: what needs the database is restarted when that is ok again, and then what
-/// needs that; nobody else is, and nobody's budget pays for it.
-///
-/// req 1.102
-#[test]
-fn a_restart_of_the_group_goes_through_all_that_need_the_database() {
-    let oracle = oracle();
+/// A database that is restarted with its group: `app`, and `front` behind that; `other` needs nobody.
+fn group(oracle: &Oracle) -> String {
     let policy = "policy = { thorough_probe_interval = \"100ms\", probe_timeout = \"20s\", \
                   retry_interval = \"9h\", restart_delay = [\"0s\"], start_grace = \"0s\" }\n";
     let sleeper = |name: &str, needs: &str| {
@@ -261,15 +256,24 @@ fn a_restart_of_the_group_goes_through_all_that_need_the_database() {
              check.up = {{ command = [\"/bin/true\"] }}\n{needs}{policy}"
         )
     };
-    let config = format!(
+    format!(
         "[service.db]\npreset = \"oracle\"\nstart = [\"/bin/sleep\", \"1000\"]\n\
          check.sql.oracle_home = \"{}\"\ncheck.sql.restart_type = \"group\"\n{policy}{}{}{}",
         oracle.home(),
         sleeper("app", "needs = [\"db\"]\n"),
         sleeper("front", "needs = [\"app\"]\n"),
         sleeper("other", "")
-    );
-    let daemon = Daemon::start(&config);
+    )
+}
+
+/// `restart_type = "group"`: what needs the database is restarted when that is ok again, and then what
+/// needs that; nobody else is, and nobody's budget pays for it.
+///
+/// req 1.102
+#[test]
+fn a_restart_of_the_group_goes_through_all_that_need_the_database() {
+    let oracle = oracle();
+    let daemon = Daemon::start(&group(&oracle));
     let pid = |name: &str| daemon.wait_status(name, "ok")["pid"].as_u64().expect("a pid");
     let names = ["db", "app", "front", "other"];
     let before = names.map(pid);
@@ -288,4 +292,39 @@ fn a_restart_of_the_group_goes_through_all_that_need_the_database() {
     let of_front = daemon.wait_event("front", "restart");
     assert_eq!(of_front["text"], "restart with app, which it needs, not charged");
     assert_eq!(daemon.service("app")["restarts"], 0);
+}
+
+/// The monitor is killed when the database was restarted and nobody else: the next one restarts those
+/// that need it.
+///
+/// req 1.102
+#[test]
+fn a_restart_of_the_group_outlives_the_monitor() {
+    let oracle = oracle();
+    let mut daemon = Daemon::start(&group(&oracle));
+    let pid = |daemon: &Daemon, name: &str| {
+        daemon.wait_status(name, "ok")["pid"].as_u64().expect("a pid")
+    };
+    let names = ["app", "front", "other"];
+    let before = names.map(|name| pid(&daemon, name));
+    oracle.mood("error 107");
+    let _ = first(&daemon, "restarted");
+    daemon.kill();
+    oracle.mood("ok");
+    daemon.run();
+    for (name, before) in names.into_iter().zip(before).take(2) {
+        daemon.wait_service(name, "to be ok as another process", |it| {
+            it["status"] == "ok" && it["pid"].as_u64().is_some_and(|pid| pid != before)
+        });
+        assert_eq!(daemon.service(name)["restarts"], 0, "charged to nobody");
+    }
+    assert_eq!(pid(&daemon, "other"), before[2], "it needs nobody, and was taken up as it was");
+    // What has been made is not made again.
+    let app = pid(&daemon, "app");
+    daemon.kill();
+    daemon.run();
+    daemon.wait_status("db", "ok");
+    let probes = oracle.count("SELECT");
+    wait_for("healthy probes", || (oracle.count("SELECT") > probes + 5).then_some(()));
+    assert_eq!(pid(&daemon, "app"), app);
 }

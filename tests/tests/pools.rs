@@ -221,7 +221,8 @@ fn agents_that_a_check_hears_move_members() {
     let mut beat = |name: &str, more: &str| {
         sent += 1;
         let text = format!("giveover-agent/1 {name} {sent} {more}");
-        socket.send_to(text.trim_end().as_bytes(), ("127.0.0.1", port)).expect("sent");
+        let line = format!("{}\n", text.trim_end());
+        socket.send_to(line.as_bytes(), ("127.0.0.1", port)).expect("sent");
     };
     // 0.80 of 2 is 40 %.
     beat("a", "load=0.80 unit=db:0");

@@ -3,15 +3,19 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{SocketAddrV4, TcpListener};
 use std::process::{Command, Output};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use giveover_tests::network::{Network, ip};
 use giveover_tests::probing::{probe, row};
 use giveover_tests::server::is_root;
 use giveover_tests::{Daemon, giveover};
 use nix::sched::{CloneFlags, setns};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType};
 
 const LONG_MS: u32 = 6_000;
 const SHORT_MS: u32 = 500;
@@ -45,6 +49,115 @@ fn a_host_answers_or_is_known_not_to() {
     }
     let found = probe(&ping("203.0.113.1"), LONG_MS).verdict;
     assert!(found.starts_with("CannotMeasure"), "no way out of here: {found}");
+}
+
+/// What a checksum of the Internet's is (RFC 1071).
+fn checksum(bytes: &[u8]) -> u16 {
+    let words = bytes.chunks(2).map(|pair| [pair[0], pair.get(1).copied().unwrap_or(0)]);
+    let mut sum: u32 = words.map(|pair| u32::from(u16::from_be_bytes(pair))).sum();
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    !(sum as u16)
+}
+
+/// Answers to an echo request, each wrong in another way: cut short at every byte, or another byte of
+/// what tells whose it is.
+fn wrong_answers(request: &[u8]) -> Vec<Vec<u8>> {
+    let mut right = request.to_vec();
+    right[0] = 0;
+    let sealed = |mut answer: Vec<u8>| {
+        if answer.len() >= 4 {
+            answer[2..4].fill(0);
+            let sum = checksum(&answer).to_be_bytes();
+            answer[2..4].copy_from_slice(&sum);
+        }
+        answer
+    };
+    let cut = (1..right.len()).map(|length| right[..length].to_vec());
+    // Code, identifier, number, token.
+    let garbled = [1].into_iter().chain(4..right.len()).map(|place| {
+        let mut other = right.clone();
+        other[place] ^= 0x55;
+        other
+    });
+    cut.chain(garbled).map(sealed).collect()
+}
+
+/// Somebody on the router who answers each echo request wrongly, and rightly from another address,
+/// until it is `over`.
+fn babbler(network: &Network, over: &Arc<AtomicBool>) -> std::thread::JoinHandle<usize> {
+    let path = format!("/proc/{}/ns/net", network.router());
+    let (ready, is_ready) = mpsc::channel();
+    let over = Arc::clone(over);
+    let babbles = std::thread::spawn(move || {
+        setns(File::open(path).expect("its network"), CloneFlags::CLONE_NEWNET).expect("entered");
+        let raw = || {
+            let icmp = Some(rustix::net::ipproto::ICMP);
+            rustix::net::socket(AddressFamily::INET, SocketType::RAW, icmp).expect("root may")
+        };
+        let (ears, other) = (raw(), raw());
+        let away = SocketAddrV4::new([192, 0, 2, 253].into(), 0);
+        rustix::net::bind(&other, &away).expect("an address of its own");
+        let patience = Some(Duration::from_millis(100));
+        set_socket_timeout(&ears, Timeout::Recv, patience).expect("a limit");
+        ready.send(()).expect("somebody waits");
+        let mut answered = 0;
+        let mut packet = [0; 1500];
+        while !over.load(Ordering::Relaxed) {
+            let Ok((length, _, Some(from))) =
+                rustix::net::recvfrom(&ears, &mut packet[..], RecvFlags::empty())
+            else {
+                continue;
+            };
+            let packet = &packet[..length];
+            let message = &packet[usize::from(packet[0] & 15) * 4..];
+            if message.first() != Some(&8) {
+                continue;
+            }
+            for answer in wrong_answers(message) {
+                // A queue that is full loses one, as networks do.
+                let _ = rustix::net::sendto(&ears, &answer, SendFlags::empty(), &from);
+            }
+            let mut right = message.to_vec();
+            (right[0], right[2], right[3]) = (0, 0, 0);
+            let sum = checksum(&right).to_be_bytes();
+            right[2..4].copy_from_slice(&sum);
+            let _ = rustix::net::sendto(&other, &right, SendFlags::empty(), &from);
+            answered += 1;
+        }
+        answered
+    });
+    is_ready.recv().expect("somebody who answers");
+    babbles
+}
+
+/// Garbled, cut short, another's, or from elsewhere: none of it is an answer, and beside a right one
+/// none of it does harm.
+#[test]
+fn a_garbled_echo_is_no_answer() {
+    // req 3.4
+    if !is_root("a network of our own") {
+        return;
+    }
+    let network = Network::new();
+    let kernel_answers = |yes: bool| {
+        let ignores = u8::from(!yes);
+        let line = format!("echo {ignores} > /proc/sys/net/ipv4/icmp_echo_ignore_all");
+        assert!(network.inside("sh").args(["-c", &line]).status().expect("sh").success());
+    };
+    ip(&mut network.inside("ip"), "addr add 192.0.2.253/24 dev v1");
+    let there = ping("192.0.2.254");
+    row("ping", "network", "healthy", &there, ENOUGH_MS, "healthy");
+    kernel_answers(false);
+    let over = Arc::new(AtomicBool::new(false));
+    let babbles = babbler(&network, &over);
+    let silent = "100 silence no reply in 0.5s";
+    row("ping", "stand-in", "garbled, cut, another's", &there, SHORT_MS, silent);
+    kernel_answers(true);
+    row("ping", "stand-in", "the same, then right", &there, ENOUGH_MS, "healthy");
+    over.store(true, Ordering::Relaxed);
+    assert!(babbles.join().expect("no panic") > 0, "it was asked");
 }
 
 /// However many hosts are pinged at once, the kernel hands each message to one socket alone.

@@ -121,19 +121,44 @@ fn openssl_with_certificates() {
     assert!(probe(&lost, PATIENT_MS).verdict.starts_with("CannotMeasure"));
 }
 
+/// We have none to show. Who speaks TLS 1.2 says so within the handshake; by TLS 1.3 our part of it is
+/// over before, so that only those who then wait for something hear of it.
 #[test]
 fn openssl_that_wants_our_certificate() {
+    // req 3.22 3.31
     let made = Certificates::make();
-    for (version, alert) in [
-        ("-tls1_2", "100 tls TLS alert 40 handshake failure"),
-        ("-tls1_3", "100 tls TLS alert 116 certificate required"),
+    for (version, alert, handshake_alone) in [
+        ("1_2", "100 tls TLS alert 40 handshake failure", None),
+        ("1_3", "100 tls TLS alert 116 certificate required", Some("healthy")),
     ] {
-        let words = format!("-www -Verify 1 -verify_return_error {version}");
+        let situation = format!("wants ours, TLS {}", version.replace('_', "."));
+        let words = format!("-www -Verify 1 -verify_return_error -tls{version}");
         let server = Server::start(s_server(&made, "server", &words));
-        let light = format!("{{ url = \"tls://127.0.0.1:{}\" }}", server.port);
-        row("tls", "openssl", "wants a certificate", &light, PATIENT_MS, "healthy");
-        let whole = check("https", server.port, &made, "");
-        row("https", "openssl", "wants a certificate", &whole, PATIENT_MS, alert);
+        let each = |kind: &str, check: &str, verdict: &str| {
+            row(kind, "openssl", &situation, check, PATIENT_MS, verdict);
+        };
+        // Read as far as the server's hello, which is there.
+        each("tls", &format!("{{ url = \"tls://127.0.0.1:{}\" }}", server.port), "healthy");
+        for kind in ["tls", "iiops"] {
+            let whole = check(kind, server.port, &made, "");
+            each(kind, &whole, handshake_alone.unwrap_or(alert));
+        }
+        for kind in ["https", "ftps", "smtps", "pop3s", "imaps", "nntps", "telnets", "ldaps"] {
+            each(kind, &check(kind, server.port, &made, ""), alert);
+        }
+        for kind in ["redis", "mqtt", "remote"] {
+            let name = if kind == "remote" { ", service = \"web\"" } else { "" };
+            each(kind, &check(kind, server.port, &made, &format!(", tls = true{name}")), alert);
+        }
+    }
+    // One that would like to have it and does without.
+    for version in ["-tls1_2", "-tls1_3"] {
+        let words = format!("-www -verify 1 {version}");
+        let server = Server::start(s_server(&made, "server", &words));
+        for kind in ["tls", "iiops", "https"] {
+            let whole = check(kind, server.port, &made, "");
+            row(kind, "openssl", "asks for ours", &whole, PATIENT_MS, "healthy");
+        }
     }
 }
 
@@ -200,6 +225,11 @@ fn what_is_no_tls_is_said_so_by_every_kind() {
         each("closed at once", Fault::Says(Vec::new()), PATIENT_MS, "100 tls closed before TLS");
         let half = b"\x16\x03\x03\0\x54\x02\0\0\x50\x03\x03".to_vec();
         each("half a hello", Fault::Says(half.clone()), PATIENT_MS, "100 tls closed before TLS");
+        for length in 1..half.len() {
+            let found = probe(&url(Fault::Says(half[..length].to_vec())), PATIENT_MS).verdict;
+            assert_eq!(found, "100 tls closed before TLS", "{kind}, {length} bytes");
+        }
+        tell(kind, "stand-in", "cut at every byte", "100 tls closed before TLS", None);
         let second = std::time::Duration::from_secs(1);
         each("a byte a second", Fault::Slow(half, second), SHORT_MS, NO_TLS);
         each("silent", Fault::Silent, SHORT_MS, NO_TLS);

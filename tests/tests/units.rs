@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use giveover_tests::{Daemon, is_running, signal_to, text_of};
+use giveover_tests::{Daemon, is_running, processes_with, signal_to, text_of, wait_for, wait_long};
 use rustix::process::Signal;
 
 /// `start` and `stop` keep a process and say so in files; `show` prints what stands there.
@@ -24,6 +24,7 @@ stop)
     kill "$(cat pid)"
     ;;
 show)
+    [ -e hangs ] && exec sleep 6262
     pid=$(cat pid 2>/dev/null || echo 0)
     echo LoadState=loaded
     echo UnitFileState=enabled
@@ -80,6 +81,41 @@ fn a_unit_is_started_watched_restarted_and_stopped() {
     let _ = daemon.ok(&["stop", "web"]);
     assert_eq!(daemon.service("web")["status"], "offline");
     assert!(!is_running(pid), "the job has stopped it");
+}
+
+/// systemd answers no question, and the main process dies: the death is heard without it, and the
+/// unit is restarted once it can be asked again.
+#[test]
+fn a_unit_that_dies_while_systemctl_hangs_is_restarted() {
+    let daemon = Daemon::start_in(
+        "[service.web]\n\
+         unit = \"web.service\"\n\
+         check.up = { command = [\"/bin/true\"] }\n\
+         policy = { thorough_probe_interval = \"300ms\", probe_timeout = \"2s\", start_grace = \"0s\" }\n\
+         [service.other]\n\
+         check.up = { command = [\"/bin/true\"] }\n\
+         policy = { thorough_probe_interval = \"300ms\", probe_timeout = \"2s\", failover_mode = \"log_only\" }\n",
+        &[],
+        stand_in,
+    );
+    let pid = daemon.wait_status("web", "ok")["pid"].as_u64().expect("a main process");
+    daemon.wait_status("other", "ok");
+    let hangs = daemon.dir.path().join("bin/hangs");
+    fs::write(&hangs, "").expect("a file");
+    wait_for("it to hang", || (!processes_with("sleep 6262").is_empty()).then_some(()));
+    signal_to(pid as u32, Signal::KILL);
+    let probed = || daemon.service("other")["checks"][0]["at"].clone();
+    let before = probed();
+    wait_for("the other to be probed", || (probed() != before).then_some(()));
+    fs::remove_file(&hangs).expect("it answers again");
+    let service = wait_long("it to be ok as another process", || {
+        let service = daemon.service("web");
+        let other = service["pid"].as_u64().is_some_and(|new| new != pid);
+        (service["status"] == "ok" && other).then_some(service)
+    });
+    assert_eq!(service["restarts"], 1, "{service}");
+    wait_long("what hung to be gone", || processes_with("sleep 6262").is_empty().then_some(()));
+    let _ = daemon.ok(&["stop", "web"]);
 }
 
 /// What the file leaves open is the unit's own affair, and taking it over is no change of the

@@ -26,6 +26,8 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         eprintln!("xtask: {why}");
     }
     let build = child::run(&mut cargo(["build", "--release", "--package", "giveover"]));
+    let oracle = ["build", "--release", "--package", "giveover-tests", "--bin", "oracle"];
+    let stand_in = child::run(&mut cargo(oracle));
     let mut table =
         cargo(["run", "--release", "--package", "giveover-tests", "--bin", "bench", "--"]);
     let mut handle = cargo(["bench", "--package", "giveover-core", "--bench", "handle"]);
@@ -36,7 +38,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     } else {
         child::run(&mut handle)
     };
-    let results = [build, handle, child::run(table.args(args))];
+    let results = [build, stand_in, handle, child::run(table.args(args))];
     let failures: Vec<_> = results.into_iter().filter_map(Result::err).collect();
     failures.iter().for_each(|why| eprintln!("xtask: FAILED: {why}"));
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

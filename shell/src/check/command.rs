@@ -35,6 +35,9 @@ struct Meaning {
     weight: Weight,
     /// One that is still there has not only kept us from asking again: it has failed.
     hangs: bool,
+    /// It only reads what a service has written: that the file does not answer says nothing of who
+    /// wrote it.
+    reads: bool,
 }
 
 impl Command {
@@ -53,6 +56,7 @@ impl Command {
             missing: plan.missing,
             weight: weights.exit,
             hangs: matches!(plan.looks, Looks::Path | Looks::List),
+            reads: plan.looks == Looks::Log,
         };
         let program = Program::expanded(&plan.argv, values, environment)?;
         Ok(Self { program, keep: Keep::Line, meaning: Arc::new(meaning) })
@@ -70,8 +74,13 @@ impl Command {
         environment: &Environment,
     ) -> Result<Self, BadProgram> {
         let half = Weight::HALF;
-        let meaning =
-            Meaning { exit: ExitTable::Plain, missing: Some(half), weight: half, hangs: false };
+        let meaning = Meaning {
+            exit: ExitTable::Plain,
+            missing: Some(half),
+            weight: half,
+            hangs: false,
+            reads: false,
+        };
         // The words are fixed: what looks like a name in them is none.
         let environment = environment.with(&values.environment())?;
         let program = Program::new(&[fsinfo, "-server", server], &environment)?;
@@ -95,6 +104,7 @@ impl Meaning {
                 ProbeResult::Failed(self.weight, cause(exit.code()))
             }
             End::Exit(None) => ProbeResult::CannotMeasure(cause(Cause::UNKNOWN)),
+            End::TimedOut if self.reads => ProbeResult::CannotMeasure(cause(Cause::TIMED_OUT)),
             End::TimedOut => ProbeResult::Failed(self.weight, cause(Cause::TIMED_OUT)),
             End::NotRun(error @ crate::reactor::SpawnError::CannotRun(_)) => match self.missing {
                 Some(weight) => ProbeResult::Failed(weight, cause(error.code())),
@@ -268,7 +278,7 @@ mod tests {
     use crate::reactor::SpawnError;
 
     fn meaning(exit: ExitTable, missing: Option<Weight>) -> Meaning {
-        Meaning { exit, missing, weight: Weight::clamped(70), hangs: false }
+        Meaning { exit, missing, weight: Weight::clamped(70), hangs: false, reads: false }
     }
 
     /// 0 healthy, 201 immediate, -1 cannot be measured, -2 void, else the weight.
@@ -308,8 +318,10 @@ mod tests {
     fn what_is_still_there_keeps_a_command_from_being_asked_and_fails_a_path() {
         let command = meaning(ExitTable::Plain, None);
         assert_eq!(number(command.still_there(0)), -1);
-        let path = Meaning { hangs: true, ..command };
+        let path = Meaning { hangs: true, ..command.clone() };
         assert_eq!(number(path.still_there(0)), 70);
+        let log = Meaning { reads: true, ..command };
+        assert_eq!(number(log.result(0, End::TimedOut)), -1, "who wrote it may be well");
     }
 
     #[test]

@@ -30,6 +30,7 @@ use super::secret::{self, Secret};
 use super::tcp::TcpDialogue;
 use super::tls::{self, HelloDialogue, Session};
 use crate::config::plan::Kind;
+use crate::config::talk::Talk;
 
 /// A dialogue that has begun. It knows no socket and no clock: the driver brings it bytes and
 /// the end of them, and judges deadlines itself.
@@ -146,6 +147,32 @@ impl Dialogue {
             Self::Tls(session) => session.has_heard(),
             Self::Tcp(_) | Self::Http(_) | Self::Hello(_) | Self::Remote(_) => false,
         }
+    }
+}
+
+/// What a datagram is taken for where this kind of check hears such, as an answer to its first
+/// question and to rpcbind's: for those who invent them.
+#[must_use]
+pub fn overhear(kind: &Kind, datagram: &[u8]) -> String {
+    const ID: u16 = 0x6F67;
+    let Kind::Talk(talk) = kind else { return String::new() };
+    match &**talk {
+        Talk::Dns(plan) => format!("{:?}", dns::answered(plan, ID, datagram)),
+        Talk::Rpc(plan) => {
+            let port = |v6| rpc::looked_up(plan, ID, v6, datagram);
+            format!("{:?} {:?} {:?}", rpc::answered(ID, datagram), port(false), port(true))
+        }
+        Talk::Ping => {
+            let mut ours = echo::Echo { id: ID, token: 7, sent: 0 };
+            let each = [echo::Family::V4, echo::Family::V6].map(|family| {
+                ours.ask(family, &mut Vec::new());
+                let whose = (echo::answered(family, datagram), echo::quoted(family, datagram));
+                let is = ours.is_answered_by(family, datagram);
+                (whose, is, ours.is_quoted_in(family, datagram))
+            });
+            format!("{each:?}")
+        }
+        _ => String::new(),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::config::plan::{CheckPlan, Kind, Target, Targets};
 const MOST: u64 = 1024 * 1024;
 
 /// By which a file is known to be the same: its number, its size, when it was changed.
-pub type Stamp = (u64, u64, i64, i64);
+type Stamp = (u64, u64, i64, i64);
 
 /// How a server is to be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +31,27 @@ pub struct Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unparsable;
 
+/// Reads the configuration at `path` as often as it is called, and makes sense of it anew where it has
+/// changed.
+pub fn reading(
+    form: Form,
+    path: &str,
+) -> impl FnMut() -> Result<Mode, Unparsable> + Send + use<> + 'static {
+    let path: Box<str> = path.into();
+    let mut kept: Option<(Stamp, Result<Mode, Unparsable>)> = None;
+    move || {
+        let stamp = stamp(&path);
+        if let Some((_, read)) = kept.as_ref().filter(|(known, _)| Some(*known) == stamp) {
+            return read.clone();
+        }
+        let read = read(form, &path);
+        kept = stamp.map(|stamp| (stamp, read.clone()));
+        read
+    }
+}
+
 /// By which the file is known; `None` if it is not there.
-#[must_use]
-pub fn stamp(path: &str) -> Option<Stamp> {
+fn stamp(path: &str) -> Option<Stamp> {
     let meta = std::fs::metadata(path).ok()?;
     Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
 }
@@ -42,7 +60,7 @@ pub fn stamp(path: &str) -> Option<Stamp> {
 ///
 /// # Errors
 /// It cannot be read, or not be made sense of.
-pub fn read(form: Form, path: &str) -> Result<Mode, Unparsable> {
+fn read(form: Form, path: &str) -> Result<Mode, Unparsable> {
     // A pipe of that name would make `open` wait for its other end.
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let file = File::options().read(true).custom_flags(flags).open(path).map_err(|_| Unparsable)?;
@@ -212,5 +230,55 @@ mod tests {
             assert_eq!(read(Form::Magnus, path), Err(Unparsable), "{path}");
         }
         assert!(stamp(path).is_some() && stamp("/no/such/file").is_none());
+    }
+
+    #[test]
+    fn it_is_read_again_when_it_has_changed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("magnus.conf");
+        let mut reading = reading(Form::Magnus, path.to_str().expect("a path"));
+        assert_eq!(reading(), Err(Unparsable));
+        for (text, wanted) in [
+            ("Port 80\n", Ok((false, vec![80]))),
+            ("Port 80\nSecurity on\n", Ok((true, vec![80]))),
+            ("Port eighty\n", Err(Unparsable)),
+            ("Port 81\n", Ok((false, vec![81]))),
+        ] {
+            std::fs::write(&path, text).expect("a file");
+            for _ in 0..2 {
+                assert_eq!(reading().map(|mode| (mode.secure, mode.ports)), wanted, "{text:?}");
+            }
+        }
+    }
+
+    /// Cut short at every byte, or garbled at it, it is one configuration or none: nothing panics, and
+    /// no line that makes no sense is taken for another.
+    #[test]
+    fn a_configuration_that_is_cut_short_or_garbled_is_another_or_none() {
+        const MAGNUS: &[u8] = b"# web\nServerID https-x\nPort 8443\nSecurity on\n";
+        const SLAPD: &[u8] = b"# dir\nport 1389\nsecurity on\nsecure-port 1636\n";
+        for (form, whole) in [(Form::Magnus, MAGNUS), (Form::Slapd, SLAPD)] {
+            let parse = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+                Ok(text) => mode(form, text),
+                Err(_) => Err(Unparsable),
+            };
+            let port_at = whole.windows(5).position(|it| it.eq_ignore_ascii_case(b"port "));
+            let port_at = port_at.expect("a port");
+            for length in 0..=whole.len() {
+                let found = parse(&whole[..length]);
+                // Between the word and its first digit there is a port without a number.
+                assert!(found.is_ok() || length >= port_at + 4, "{form:?}, {length}: {found:?}");
+                for byte in [0, b'\n', b'x', 0xFF] {
+                    let mut garbled = whole.to_vec();
+                    if let Some(place) = garbled.get_mut(length) {
+                        *place = byte;
+                    }
+                    let found = parse(&garbled);
+                    assert!(byte != 0xFF || length == whole.len() || found == Err(Unparsable));
+                }
+            }
+            let digits = &whole[..port_at + 5];
+            assert_eq!(parse(digits), Err(Unparsable), "a port without a number");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Oracle's own programs: how its client and its listener's are run.
 
 use std::ffi::{CString, OsString};
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -9,6 +10,9 @@ use nix::unistd::{Group, User, initgroups, setgid, setuid};
 use crate::config::database::{OracleLogin, OracleRun, of_home};
 use crate::config::look;
 use crate::reactor::{BadProgram, Environment};
+
+/// Of a listener's status no more is looked at, in bytes.
+const MOST: u64 = 64 * 1024;
 
 /// The words that run the client of `login`.
 #[must_use]
@@ -93,20 +97,32 @@ pub fn ask_listener(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let runs = OracleRun { home: home.map(Into::into), ..OracleRun::default() };
     let mut command = Command::new(of_home(program, home));
     command.args(["status", name]).envs(variables(&runs)).stdin(Stdio::null());
-    let output = match command.output() {
-        Ok(output) => output,
+    let (said, success) = match hear(&mut command) {
+        Ok(heard) => heard,
         Err(error) => {
             eprintln!("{program}: {error}");
             return ExitCode::from(127);
         }
     };
-    match judge(&String::from_utf8_lossy(&output.stdout), output.status.success()) {
+    match judge(&String::from_utf8_lossy(&said), success) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("{why}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// What a program says, as far as anybody looks at it, and whether it ends well. One that never
+/// stops talking costs no memory.
+fn hear(command: &mut Command) -> io::Result<(Vec<u8>, bool)> {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut said = Vec::new();
+    if let Some(mut output) = child.stdout.take() {
+        (&mut output).take(MOST).read_to_end(&mut said)?;
+        io::copy(&mut output, &mut io::sink())?;
+    }
+    Ok((said, child.wait()?.success()))
 }
 
 /// Whether a listener that was asked for its status is there.
@@ -141,6 +157,16 @@ mod tests {
         let gone = " TNS-12541: TNS:no listener\n  TNS-12560: x\n";
         assert_eq!(judge(gone, false), Err("TNS-12541: TNS:no listener".to_owned()));
         assert!(judge("", false).is_err());
+    }
+
+    #[test]
+    fn of_what_is_said_no_more_is_kept_than_is_looked_at() {
+        let mut head = Command::new("head");
+        let (said, success) = hear(head.args(["-c", "300000", "/dev/zero"])).expect("it runs");
+        assert_eq!((said.len() as u64, success), (MOST, true));
+        let (said, success) = hear(&mut Command::new("false")).expect("it runs");
+        assert_eq!((said.len(), success), (0, false));
+        assert!(hear(&mut Command::new("/no/such/program")).is_err());
     }
 
     #[test]

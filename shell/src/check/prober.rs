@@ -23,6 +23,7 @@ mod ping;
 mod race;
 mod slab;
 mod talk;
+mod trust;
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
@@ -56,6 +57,8 @@ pub struct Prober {
     resolver: Resolver,
     /// Probes that wait for a name.
     waiting: Vec<Key>,
+    /// Probes that wait until it is known whom to trust.
+    trusting: Vec<Key>,
     /// The sockets that pings share, one for each version of the protocol.
     pingers: [Option<Key>; 2],
     /// Where requests are written and answers are read; one will do, as one is used at a time.
@@ -94,6 +97,8 @@ struct Probe {
 enum Stage {
     /// Just begun, or connecting to the only address there is.
     Connecting,
+    /// Waiting until it is known whom to trust. Past the limit what was known before will do.
+    Trusting,
     /// Waiting for the name's addresses. Past the limit those it had before will do.
     Resolving,
     /// Connecting to several addresses. At each limit one more is tried.
@@ -134,6 +139,7 @@ impl Prober {
             handovers: Vec::new(),
             resolver,
             waiting: Vec::new(),
+            trusting: Vec::new(),
             pingers: [None; 2],
             request: Vec::new(),
             buffer: Vec::new(),
@@ -152,7 +158,18 @@ impl Prober {
         let plan = checks.check(id);
         let key = self.insert(id, plan.map_or(now, |plan| now.after(plan.timeout)), now);
         let target = plan.and_then(|plan| plan.targets.get(usize::from(id.target)));
-        let (Some(plan), Some(target)) = (plan, target) else { return self.void(turn, key) };
+        let (Some(plan), Some(_)) = (plan, target) else { return self.void(turn, key) };
+        if !self.asks_whom_to_trust(turn, plan, key) {
+            self.begin(turn, plan, key);
+        }
+    }
+
+    /// On to its target.
+    fn begin(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
+        let Some(probe) = self.probe_mut(key) else { return };
+        let Some(target) = plan.targets.get(usize::from(probe.id.target)) else {
+            return self.void(turn, key);
+        };
         match &target.host {
             Host::Address(ip) => self.connect(turn, plan, key, SocketAddr::new(*ip, target.port)),
             Host::Name(name) => self.look_up(turn, plan, key, name),
@@ -171,6 +188,7 @@ impl Prober {
     ) {
         let turn = &mut Turn { reactor, checks, now };
         if ready.token.room == Room::Resolver {
+            self.trust_ready(turn);
             return self.names_ready(turn);
         }
         let key = Key::of(ready.token);
@@ -227,8 +245,8 @@ impl Prober {
     }
 
     /// Checks in TLS trust these.
-    pub fn trust(&mut self, trusted: Trusted) {
-        self.trusted = trusted;
+    pub fn trust(&mut self, reactor: &Reactor, trusted: Trusted) {
+        self.trusted.exchange(reactor, trusted);
     }
 
     /// How many probes are neither answered nor handed over yet.

@@ -16,6 +16,7 @@ pub(crate) use hello::hello;
 pub(super) use session::code_of;
 pub use session::{Note, Session};
 pub use trust::Trusted;
+pub(super) use trust::{trust_of, unreadable_yet};
 
 /// The name to ask for: the one that is written, else the target's own.
 pub(super) fn name_of(written: Option<&str>, target: &Target) -> Option<ServerName<'static>> {

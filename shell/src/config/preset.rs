@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::files::Files;
 use super::report::Findings;
+use super::target;
 use super::tree::{Entry, Node, Table, Value};
 use super::words;
 
@@ -200,8 +201,13 @@ fn lay_under(table: &mut Table, below: &Entry, are_checks: bool) {
 /// Keys that say what a check asks.
 const ASKS: [&str; 4] = ["url", "kind", "command", "argv"];
 
-/// A check of a preset under the one of the same name. `false` drops it; a target takes its
-/// place; a table is laid on it key by key, unless it asks another kind of thing.
+/// Keys of a check of which one makes the others of a preset void.
+const EITHER_OF_CHECK: [&[&str]; 1] = [&["path", "list"]];
+
+/// A check of a preset under the one of the same name. `false` drops it; one that asks another kind
+/// of thing takes its place; else it is laid on it key by key. A target alone is the same as its
+/// `url`; what a URL says itself, its path above all, is not taken from the preset; in TLS the same
+/// is asked as without.
 fn lay_check_under(checks: &mut Table, preset: &Entry) {
     let Some(at) = checks.0.iter().position(|entry| entry.key == preset.key) else {
         checks.0.push(preset.clone());
@@ -212,14 +218,30 @@ fn lay_check_under(checks: &mut Table, preset: &Entry) {
         checks.0.remove(at);
         return;
     }
-    let asks_other = asks(&written.node).is_some_and(|kind| Some(kind) != asks(&preset.node));
-    let Value::Table(table) = &mut written.node.value else { return };
+    let asks_other = match (asks(&written.node), asks(&preset.node)) {
+        (None, _) => false,
+        (Some(written), Some(preset)) => written != preset && target::plain(&written) != preset,
+        (Some(_), None) => true,
+    };
     if asks_other {
         return;
     }
+    if let Value::Text(_) = written.node.value {
+        written.node.value = Value::Table(as_table(written));
+    }
+    let Value::Table(table) = &mut written.node.value else { return };
     let asks_itself = ASKS.iter().any(|key| table.get(key).is_some());
+    let mut void: Vec<&str> = if asks_itself { ASKS.to_vec() } else { Vec::new() };
+    for keys in EITHER_OF_CHECK.iter().filter(|keys| keys.iter().any(|it| table.get(it).is_some()))
+    {
+        void.extend_from_slice(keys);
+    }
+    if let Some(Entry { node: Node { value: Value::Text(url), .. }, .. }) = table.get("url") {
+        void.extend(target::said_by(url));
+    }
     for entry in as_table(preset).0 {
-        if !(asks_itself && ASKS.contains(&entry.key.as_str())) {
+        // What is written in both is merged by its keys, if it has such.
+        if table.get(&entry.key).is_some() || !void.contains(&entry.key.as_str()) {
             lay_under(table, &entry, false);
         }
     }

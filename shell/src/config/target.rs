@@ -170,8 +170,29 @@ fn plain_path(kind: &'static str, path: &str) -> Result<(), BadTarget> {
     Ok(())
 }
 
+/// The keys of a check whose place parts of the URL `text` take.
+pub(super) fn said_by(text: &str) -> Vec<&'static str> {
+    let Ok(target) = parse(text) else { return Vec::new() };
+    let mut keys = Vec::new();
+    if !target.path.is_empty() {
+        match plain(target.kind) {
+            "http" | "apache" | "iplanet" | "log" => keys.push("path"),
+            "path" => keys.extend(["path", "list"]),
+            "systemd" => keys.push("unit"),
+            kind => keys.extend(path_means(kind)),
+        }
+    }
+    if !target.user.is_empty() {
+        keys.push("user");
+    }
+    if target.address.is_some() {
+        keys.push("address");
+    }
+    keys
+}
+
 /// The kind spoken inside `kind`, or `kind` itself.
-fn plain(kind: &str) -> &str {
+pub(super) fn plain(kind: &str) -> &str {
     tls::inside(kind).filter(|inside| !inside.is_empty()).unwrap_or(kind)
 }
 

@@ -54,15 +54,19 @@ impl Daemon {
 
     /// Begins one check on each of its targets.
     fn begin_check(&mut self, service: usize, place: u8) {
-        let now = self.now;
         let cycle = self.watches[service].cycle;
         let id = ProbeId { service: service as u32, check: place, target: 0, cycle };
         if let Some(state) = self.watches[service].checks.get_mut(usize::from(place)) {
             (state.worst, state.pending) = (None, 1);
         }
-        if !self.settle_instance(id) {
-            return;
+        if self.settle_instance(id) {
+            self.begin_settled(id);
         }
+    }
+
+    /// The same, once it is known whom and how it asks.
+    pub(super) fn begin_settled(&mut self, id: ProbeId) {
+        let (now, service, place) = (self.now, id.service as usize, id.check);
         let plan = &self.plan.services[service];
         let watch = &mut self.watches[service];
         let (Some(state), Some(check)) =
@@ -127,7 +131,7 @@ impl Daemon {
         let check = &plan.checks[usize::from(id.check)];
         let databases = self.databases.get_or_insert_with(|| {
             let mut databases = Databases::new();
-            databases.trust(self.trusted.clone());
+            databases.trust(&self.reactor, self.trusted.again());
             Box::new(databases)
         });
         databases.start(&mut self.reactor, &plan.name, (check, once), id, now);

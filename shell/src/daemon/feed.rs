@@ -7,6 +7,7 @@ use giveover_core::time::{Instant, Span};
 
 use super::Daemon;
 use crate::config::plan::{CheckPlan, Kind};
+use crate::journal::Note;
 use crate::machine::BoxedMonitor;
 use crate::message::{self, words};
 use crate::reactor::{Room, Token};
@@ -33,6 +34,10 @@ impl Daemon {
             watch.since = self.now;
         }
         self.write_down(service, event, now, &actions);
+        let ours = |it: &Action| matches!(it, Action::Restart { origin: Origin::Monitor, .. });
+        if (&actions).into_iter().any(ours) && self.restarts_group(service) {
+            self.note_group(service, true);
+        }
         self.tell_shadow(service, &event, now, is_a_cycle(&event));
         self.tell(service, &event, &actions, before);
         if is_worth_a_write(&event, &actions) {
@@ -61,6 +66,9 @@ impl Daemon {
 
     /// `service` is ok again: those that need it are restarted, if its restart was to be that of its
     /// group; and once they are ok, those that need them.
+    ///
+    /// Each of them is noted before it is restarted, and `service` is done last: who is killed in
+    /// between restarts one twice rather than none.
     fn restart_group(&mut self, service: usize) {
         let monitor = &self.watches[service].monitor;
         let restarts = monitor.restart_under_way().is_some()
@@ -69,7 +77,6 @@ impl Daemon {
         if restarts || !waits {
             return;
         }
-        self.watches[service].more().group_waits = false;
         let name = self.plan.services[service].name.clone();
         for dependent in self.dependents(service) {
             let monitor = &self.watches[dependent].monitor;
@@ -80,9 +87,21 @@ impl Daemon {
             if !runs || busy || !self.is_ours(dependent) {
                 continue;
             }
-            self.watches[dependent].more().group_waits = true;
+            self.note_group(dependent, true);
             self.say(dependent, message::Event::Restart, words::restart_with(&name));
             self.feed(dependent, Event::Restart);
+        }
+        self.note_group(service, false);
+        self.journal.flush(self.now);
+    }
+
+    /// Notes that those who need `service` are to be restarted once it is ok, or that they were.
+    fn note_group(&mut self, service: usize, waits: bool) {
+        let more = self.watches[service].more();
+        if more.group_waits != waits {
+            more.group_waits = waits;
+            let machine = self.watches[service].machine;
+            self.journal.note(self.now, Note::GroupWaits { machine, waits });
         }
     }
 
@@ -100,9 +119,6 @@ impl Daemon {
         match action {
             Action::Probe { ticket } => self.begin_cycle(service, ticket),
             Action::Restart { ticket, origin } => {
-                if origin == Origin::Monitor && self.restarts_group(service) {
-                    self.watches[service].more().group_waits = true;
-                }
                 self.begin_restart(service, ticket, origin);
             }
             Action::Giveover { ticket, reason } => self.begin_handover(service, ticket, reason),

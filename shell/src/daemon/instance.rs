@@ -1,48 +1,133 @@
-//! Servers whose mode and ports stand in their own configuration: it is read again when it has
-//! changed, and what it says laid over the check.
+//! Servers whose mode and ports stand in their own configuration: before each probe it is read again
+//! if it has changed, and what it says laid over the check. It is read beside the loop, as it may lie
+//! where nothing answers.
 
 use giveover_core::failure::{Cause, Phase, ProbeResult};
+use giveover_core::time::{Instant, Span};
 
 use super::Daemon;
-use crate::check::instance::{self, Stamp};
+use super::once::ONCE;
+use crate::check::instance::{self, Mode, Unparsable};
 use crate::check::{Answer, ProbeId};
-use crate::config::instance::UNPARSABLE;
+use crate::config::instance::{Form, UNPARSABLE};
 use crate::message::{self, legacy};
+use crate::reactor::{Aside, Reactor, Room, Timer, Token};
 
-/// A configuration as it was last read.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Read {
-    stamp: Option<Stamp>,
-    usable: bool,
+/// With what was read before at hand, a file that does not answer may cost this part of the timeout.
+const PATIENCE: u32 = 4;
+/// A file that has not answered for so long hangs: what was read of it before will do.
+const HANGS_AFTER: Span = Span::from_secs(1);
+
+/// A server's configuration.
+#[derive(Default)]
+pub(super) struct Known {
+    thread: Option<Aside<Result<Mode, Unparsable>>>,
+    /// Since when it is being read.
+    since: Option<Instant>,
+    /// As it was read last.
+    read: Option<Result<Mode, Unparsable>>,
+    /// It was said that it cannot be used.
+    said: bool,
+    /// Probes that wait for it, each with the time it has for that.
+    waiting: Vec<(ProbeId, Instant, Timer)>,
+}
+
+impl Known {
+    /// Has the file read. True if that is to be waited for.
+    fn ask(&mut self, reactor: &Reactor, form: Form, file: &str, now: Instant) -> bool {
+        let reads = self.thread.as_ref().is_some_and(Aside::is_asked);
+        let hangs = |since| now.since(since) >= u64::from(HANGS_AFTER.as_millis());
+        if !reads {
+            self.since = Some(now);
+        } else if self.read.is_some() && self.since.is_some_and(hangs) {
+            return false;
+        }
+        if self.thread.is_none() {
+            let token = Token::new(Room::Resolver, 0, 0);
+            let reading = instance::reading(form, file);
+            self.thread = Aside::start(reactor, token, "configuration", reading).ok();
+        }
+        self.thread.as_mut().is_some_and(Aside::ask)
+    }
 }
 
 impl Daemon {
-    /// Sees to it that the check of `id` asks what its server's configuration says. False if that
-    /// cannot be used; then the probe is answered.
+    /// Sees to it that the check of `id` asks what its server's configuration says. False if that is
+    /// waited for, or cannot be used; then the probe is gone on with, or answered.
     pub(super) fn settle_instance(&mut self, id: ProbeId) -> bool {
-        let place = (id.service, id.check);
+        let now = self.now;
+        let check = &self.plan.services[id.service as usize].checks[usize::from(id.check)];
+        let Some(written) = &check.instance else { return true };
+        let Some(file) = &written.file else { return true };
+        let known = self.instances.entry((id.service, id.check)).or_default();
+        if !known.ask(&self.reactor, written.form, file, now) {
+            return self.lay_instance(id);
+        }
+        let limit = match known.read {
+            None => check.timeout,
+            Some(_) => Span::from_millis(check.timeout.as_millis() / PATIENCE),
+        };
+        let limit = now.after(limit);
+        let token = Token::new(Room::Resolver, id.service, u32::from(id.check));
+        known.waiting.push((id, limit, self.reactor.timers.arm(token, limit)));
+        false
+    }
+
+    /// Configurations may have been read.
+    pub(super) fn instances_ready(&mut self) {
+        let mut ready = Vec::new();
+        for known in self.instances.values_mut() {
+            if let Some(read) = known.thread.as_mut().and_then(Aside::answer) {
+                known.read = Some(read);
+                ready.append(&mut known.waiting);
+            }
+        }
+        for (id, _, timer) in ready {
+            self.reactor.timers.disarm(timer);
+            self.go_on_with(id);
+        }
+    }
+
+    /// A timer in [`Room::Resolver`]: who waits for a configuration has waited long enough.
+    pub(super) fn instance_due(&mut self, token: Token) {
+        let now = self.now;
+        let place = (token.index, token.generation as u8);
+        let Some(known) = self.instances.get_mut(&place) else { return };
+        let (late, waiting) =
+            std::mem::take(&mut known.waiting).into_iter().partition(|(_, limit, _)| *limit <= now);
+        known.waiting = waiting;
+        let late: Vec<(ProbeId, Instant, Timer)> = late;
+        late.into_iter().for_each(|(id, ..)| self.go_on_with(id));
+    }
+
+    /// What is known of the configuration is all there will be for this probe.
+    fn go_on_with(&mut self, id: ProbeId) {
+        if id.cycle & ONCE != 0 {
+            if self.is_asked_once(id) && self.lay_instance(id) {
+                self.begin_once_settled(id);
+                self.settle_once(id.cycle); // it may have nobody to ask
+            }
+            return;
+        }
+        let service = id.service as usize;
+        let is_current = self.watches.get(service).is_some_and(|watch| watch.cycle == id.cycle);
+        if is_current && self.rounds.contains_key(&service) && self.lay_instance(id) {
+            self.begin_settled(id);
+        }
+    }
+
+    /// Lays what was read over the check. False if it cannot be used; then the probe is answered.
+    fn lay_instance(&mut self, id: ProbeId) -> bool {
         let check =
             &mut self.plan.services[id.service as usize].checks_mut()[usize::from(id.check)];
         let Some(written) = check.instance.clone() else { return true };
-        let Some(file) = &written.file else { return true };
-        let stamp = instance::stamp(file);
-        let known = self.instances.get(&place);
-        let usable = match known.filter(|known| known.stamp == stamp && stamp.is_some()) {
-            Some(known) => known.usable,
-            None => match instance::read(written.form, file) {
-                Ok(mode) => {
-                    instance::lay(check, &written, &mode);
-                    true
-                }
-                Err(instance::Unparsable) => false,
-            },
-        };
-        let was_usable = known.is_none_or(|known| known.usable);
-        self.instances.insert(place, Read { stamp, usable });
-        if usable {
+        let known = self.instances.entry((id.service, id.check)).or_default();
+        if let Some(Ok(mode)) = &known.read {
+            instance::lay(check, &written, mode);
+            known.said = false;
             return true;
         }
-        if was_usable {
+        if !std::mem::replace(&mut known.said, true) {
             let text = legacy::UNPARSABLE_CONFIGURATION.to_owned();
             self.say(id.service as usize, message::Event::ConfigurationUnparsable, text);
         }
@@ -52,11 +137,26 @@ impl Daemon {
         false
     }
 
+    /// We did not run: who waits for a configuration has waited for nothing.
+    pub(super) fn void_instances(&mut self) {
+        for known in self.instances.values_mut() {
+            for (id, _, timer) in known.waiting.drain(..) {
+                self.reactor.timers.disarm(timer);
+                let result = ProbeResult::Void;
+                self.answers.push(Answer { id, result, elapsed_ms: 0, shown: 0 });
+            }
+        }
+    }
+
     /// The plan as it was written, for what compares plans.
     pub(super) fn restore_instances(&mut self) {
         for service in &mut self.plan.services {
             service.checks_mut().iter_mut().for_each(instance::restore);
         }
-        self.instances.clear();
+        for (_, known) in self.instances.drain() {
+            if let Some(thread) = known.thread {
+                thread.end(&self.reactor);
+            }
+        }
     }
 }

@@ -152,7 +152,7 @@ pub struct Daemon {
     /// Check commands, made ready: service, check, target.
     programs: HashMap<(u32, u8, u8), Command>,
     /// Configurations of servers, by service and check.
-    instances: HashMap<(u32, u8), instance::Read>,
+    instances: HashMap<(u32, u8), instance::Known>,
     errands: Errands,
     pending: Vec<Pending>,
     pools: Pools,
@@ -269,6 +269,7 @@ impl Daemon {
                     databases.names_ready(&mut self.reactor, now);
                 }
                 self.cluster_names_ready();
+                self.instances_ready();
             }
             Room::Database => {
                 if let Some(databases) = &mut self.databases {
@@ -300,7 +301,7 @@ impl Daemon {
         match token.room {
             Room::Monitor => self.monitor_due(token.index as usize),
             Room::Probe => self.prober.due(&mut self.reactor, &self.plan, token, now),
-            Room::Resolver => {}
+            Room::Resolver => self.instance_due(token),
             Room::Database => {
                 if let Some(databases) = &mut self.databases {
                     databases.due(&mut self.reactor, token, now);
@@ -383,6 +384,7 @@ impl Daemon {
             databases.void_all(&mut self.reactor, now);
         }
         self.void_looks();
+        self.void_instances();
         self.agents_slept(slept_ms);
         self.pools_slept();
         self.tell_slept(slept_ms, void);

@@ -1,7 +1,6 @@
 //! `giveover probe SERVICE[/CHECK]`: its checks once, counting nothing.
 
 use giveover_core::failure::ProbeResult;
-use giveover_core::time::Instant;
 
 use super::Daemon;
 use super::control::ClientId;
@@ -42,7 +41,7 @@ impl Daemon {
         let places: Vec<u8> = checks.iter().map(|(place, _)| *place).collect();
         self.once.push(Once { client, cycle, service: place, checks });
         for check in places {
-            self.begin_once(ProbeId { service: place, check, target: 0, cycle }, now);
+            self.begin_once(ProbeId { service: place, check, target: 0, cycle });
         }
         self.settle_once(cycle);
     }
@@ -93,12 +92,22 @@ impl Daemon {
         }
     }
 
-    fn begin_once(&mut self, id: ProbeId, now: Instant) {
+    fn begin_once(&mut self, id: ProbeId) {
         self.with_once(id, |state| state.pending = 1);
-        let of_pool = ProbeId::member(id.service).is_some();
-        if !of_pool && !self.settle_instance(id) {
-            return;
+        if ProbeId::member(id.service).is_some() || self.settle_instance(id) {
+            self.begin_once_settled(id);
         }
+    }
+
+    /// Whether somebody still waits for the probe `id`.
+    pub(super) fn is_asked_once(&self, id: ProbeId) -> bool {
+        self.once.iter().any(|once| once.cycle == id.cycle)
+    }
+
+    /// Begins the probe `id`, once it is known whom and how it asks.
+    pub(super) fn begin_once_settled(&mut self, id: ProbeId) {
+        let now = self.now;
+        let of_pool = ProbeId::member(id.service).is_some();
         let Some(check) = self.plan.check(id) else { return };
         let targets = match check.kind {
             Kind::Command(_) | Kind::Process | Kind::Agent(_) | Kind::State(_) => 1,
@@ -166,7 +175,7 @@ impl Daemon {
     }
 
     /// Answers the client once every check has ended.
-    fn settle_once(&mut self, cycle: u32) {
+    pub(super) fn settle_once(&mut self, cycle: u32) {
         let ended = |once: &Once| once.checks.iter().all(|(_, state)| state.pending == 0);
         let place = self.once.iter().position(|once| once.cycle == cycle && ended(once));
         let Some(once) = place.map(|place| self.once.swap_remove(place)) else { return };

@@ -84,6 +84,9 @@ impl Daemon {
                     self.reactor.timers.arm(token, until);
                 }
             }
+            if known.group_waits() {
+                self.watches[service].more().group_waits = true;
+            }
             for (node, at) in known.gave_over() {
                 self.restore_giveover(service, *node, *at);
             }

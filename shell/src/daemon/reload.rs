@@ -178,13 +178,14 @@ impl Daemon {
         let mut plan = shared(plan);
         self.trusted = Trusted::of(&plan);
         self.prober.void_all(&mut self.reactor, now);
-        self.prober.trust(self.trusted.clone());
+        self.prober.trust(&self.reactor, self.trusted.again());
         self.commands.void(&mut self.reactor, now);
         self.void_looks();
+        self.void_instances();
         self.programs.clear();
         if let Some(databases) = &mut self.databases {
             databases.void_all(&mut self.reactor, now);
-            databases.trust(self.trusted.clone());
+            databases.trust(&self.reactor, self.trusted.again());
             databases.keep(&mut self.reactor, &plan);
         }
         self.seen.clear();

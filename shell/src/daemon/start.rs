@@ -199,6 +199,7 @@ impl Daemon {
             observe_asked: options.observe,
             plan,
         };
+        daemon.prober.trust(&daemon.reactor, daemon.trusted.again());
         daemon.take_over(recovered, boot);
         for name in unknown {
             let text = format!("[control] command names {name}, whom this host does not know");

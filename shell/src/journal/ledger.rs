@@ -71,6 +71,7 @@ struct More {
     stage: Option<(Instant, Ticket, Stage)>,
     gave_over: Vec<(Node, Instant)>,
     member: Option<(Instant, MemberNote)>,
+    group_waits: Option<Instant>,
 }
 
 impl Service {
@@ -110,6 +111,12 @@ impl Service {
     #[must_use]
     pub fn member(&self) -> Option<&MemberNote> {
         self.more.as_ref()?.member.as_ref().map(|(_, member)| member)
+    }
+
+    /// Whether those that need it are to be restarted once it is ok again.
+    #[must_use]
+    pub fn group_waits(&self) -> bool {
+        self.more.as_ref().is_some_and(|more| more.group_waits.is_some())
     }
 
     fn more(&mut self) -> &mut More {
@@ -220,6 +227,9 @@ impl Ledger {
             Note::GaveOver { machine, from } => self.gave_over(*machine, *from, at),
             Note::Member { machine, member } => {
                 self.with(*machine, |it| it.more().member = Some((at, member.clone())));
+            }
+            Note::GroupWaits { machine, waits } => {
+                self.with(*machine, |it| it.more().group_waits = waits.then_some(at));
             }
             Note::ForgotGiveovers { machine } => {
                 self.with(*machine, |service| service.more().gave_over.clear());
@@ -338,6 +348,9 @@ fn service_notes(machine: u32, service: &Service, last: Instant) -> Vec<(Instant
     if let Some((at, member)) = &more.member {
         notes.push((*at, Note::Member { machine, member: member.clone() }));
     }
+    if let Some(at) = more.group_waits {
+        notes.push((at, Note::GroupWaits { machine, waits: true }));
+    }
     let stamps = more.gave_over.iter();
     notes.extend(stamps.map(|(from, at)| (*at, Note::GaveOver { machine, from: *from })));
     notes
@@ -378,6 +391,7 @@ mod tests {
                 machine: 5,
                 member: MemberNote { out: true, drain: None, cut_at: Some(at(7)) },
             },
+            Note::GroupWaits { machine: 4, waits: true },
             Note::Wall { wall_ms: 70_000 },
         ];
         for (place, note) in notes.iter().enumerate() {
@@ -395,6 +409,15 @@ mod tests {
             assert_eq!(again, ledger);
             ledger.take_note(at(500), &Note::Ended);
         }
+    }
+
+    #[test]
+    fn a_restart_of_the_group_is_known_until_it_has_been_made() {
+        let mut ledger = full();
+        let waits = |ledger: &Ledger| ledger.services().filter(|(_, it)| it.group_waits()).count();
+        assert_eq!(waits(&ledger), 1);
+        ledger.take_note(at(30), &Note::GroupWaits { machine: 4, waits: false });
+        assert_eq!(waits(&ledger), 0);
     }
 
     #[test]

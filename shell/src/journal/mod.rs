@@ -64,4 +64,4 @@ pub use writer::{Health, Journal};
 
 /// The version of the format that is written. Raised with anything that is added, so that an
 /// older version knows that it cannot read the file; older formats stay readable.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;

@@ -118,6 +118,14 @@ pub enum Note {
         /// All there is to know.
         member: MemberNote,
     },
+    /// The restart of the service is that of its group: once it is ok again those that need it are
+    /// restarted; or that has been done.
+    GroupWaits {
+        /// The number.
+        machine: u32,
+        /// They still are to be.
+        waits: bool,
+    },
 }
 
 impl Note {
@@ -154,7 +162,8 @@ impl Note {
             | Self::Charged { .. }
             | Self::GaveOver { .. }
             | Self::ForgotGiveovers { .. }
-            | Self::Lost { .. } => {}
+            | Self::Lost { .. }
+            | Self::GroupWaits { .. } => {}
             Self::Member { member, .. } => {
                 if let Some(drain) = &mut member.drain {
                     cut(&mut drain.who);

@@ -212,6 +212,7 @@ fn service(item: &Item) -> Option<u32> {
             | Note::Process { machine, .. }
             | Note::Stage { machine, .. }
             | Note::GaveOver { machine, .. }
+            | Note::GroupWaits { machine, .. }
             | Note::Member { machine, .. }
             | Note::ForgotGiveovers { machine } => Some(*machine),
             Note::Asked { machine, .. } | Note::Text { machine, .. } => *machine,

@@ -34,8 +34,10 @@ pub const REFUSED: u16 = 0x200A;
 pub const NO_ROOTS: u16 = 0x200B;
 /// What we are to ask for is the name of nothing.
 pub const NO_NAME: u16 = 0x200C;
+/// The file of those whom we are to trust does not answer.
+pub const SILENT_FILE: u16 = 0x200D;
 
-const FAULTS: [(u16, &str); 12] = [
+const FAULTS: [(u16, &str); 13] = [
     (NOT_TLS, "not TLS"),
     (BROKEN, "broken TLS"),
     (NOTHING_IN_COMMON, "no TLS version or cipher in common"),
@@ -48,6 +50,7 @@ const FAULTS: [(u16, &str); 12] = [
     (REFUSED, "TLS refused"),
     (NO_ROOTS, "no certificates of authorities to trust"),
     (NO_NAME, "no name to ask for"),
+    (SILENT_FILE, "the file of its `ca` does not answer"),
 ];
 
 const ALERTS: [(u16, &str); 31] = [

@@ -4,6 +4,7 @@
 //! [`Token`] that names the room it belongs to and the generation of its owner's entry, so a
 //! wake-up that comes late, for something that is gone, is recognised and dropped.
 
+mod aside;
 mod cgroup;
 mod child;
 mod children;
@@ -26,6 +27,7 @@ use std::time::Duration;
 
 use mio::{Events, Interest, Poll, Registry};
 
+pub use aside::Aside;
 pub use cgroup::{Cgroup, Cgroups};
 pub use child::{Child, Exit, Look, SpawnError, signal_word};
 pub use children::{Children, Stdio, close_inherited};

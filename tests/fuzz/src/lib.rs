@@ -4,11 +4,14 @@
 use std::io::{Seek, Write};
 use std::sync::Mutex;
 
+use giveover::check::agent::beat::Beat;
 use giveover::check::database::overhear;
-use giveover::check::dialogue::Dialogue;
+use giveover::check::dialogue::{Dialogue, overhear as overhear_datagram};
 use giveover::check::outcome::{Outcome, Step};
 use giveover::check::tls::{Session, Trusted};
+use giveover::check::{exports, instance};
 use giveover::config;
+use giveover::config::instance::Form;
 use giveover::config::plan::{CheckPlan, Kind};
 use giveover::config::tls::TlsPlan;
 use giveover::journal::Reader;
@@ -23,6 +26,16 @@ macro_rules! dialogue {
         static CHECK: std::sync::LazyLock<giveover::config::plan::CheckPlan> =
             std::sync::LazyLock::new(|| $crate::check($table));
         $crate::libfuzzer_sys::fuzz_target!(|bytes: &[u8]| $crate::converse(&CHECK, bytes));
+    };
+}
+
+/// A target that is what comes by datagram to such a check.
+#[macro_export]
+macro_rules! datagrams {
+    ($table:literal) => {
+        static CHECK: std::sync::LazyLock<giveover::config::plan::CheckPlan> =
+            std::sync::LazyLock::new(|| $crate::check($table));
+        $crate::libfuzzer_sys::fuzz_target!(|bytes: &[u8]| $crate::datagram(&CHECK, bytes));
     };
 }
 
@@ -102,6 +115,35 @@ pub fn database(bytes: &[u8]) {
     let whole = overhear(std::iter::once(bytes));
     assert_eq!(whole, overhear(cuts.into_iter()), "what is heard depends on the cuts");
     assert_eq!(whole, overhear(bytes.chunks(1)), "what is heard depends on single bytes");
+}
+
+/// Whatever comes by datagram, it is taken for something or passed over.
+pub fn datagram(check: &CheckPlan, bytes: &[u8]) {
+    let _ = overhear_datagram(&check.kind, bytes);
+}
+
+/// A heartbeat is one, or it is none; cut short it never is.
+///
+/// # Panics
+/// It is.
+pub fn heartbeat(bytes: &[u8]) {
+    if Beat::parse(bytes).is_some() {
+        let cuts = (0..bytes.len()).map(|length| &bytes[..length]);
+        assert!(cuts.into_iter().all(|cut| Beat::parse(cut).is_none()), "half of it is one too");
+    }
+}
+
+/// Whatever stands in a server's own configuration, or in a list of exports, it is read or refused.
+///
+/// # Panics
+/// A port is none.
+pub fn of_servers(text: &str) {
+    for form in [Form::Magnus, Form::Slapd] {
+        if let Ok(mode) = instance::parse(form, text) {
+            assert!(mode.ports.iter().all(|port| *port > 0));
+        }
+    }
+    let _ = exports::paths(text);
 }
 
 /// Whatever stands in a configuration, it is read or refused.

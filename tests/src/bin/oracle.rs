@@ -4,7 +4,7 @@
 //! In `$ORACLE_HOME` the file `mood` says how the database is: `ok`, `idle` (its statistics stand
 //! still), `hang`, `die`, `down` (ORA-01034), `error N` (every statement answers ORA-N), `garbage`,
 //! `endless`, `slow` (a sign a second); and
-//! `listener` how that is: `up`, `down`, `locked` or `hang`. What was said to it is in `said`.
+//! `listener` how that is: `up`, `down`, `locked`, `hang`, `die`, `garbage`, `endless` or `slow`. What was said to it is in `said`.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, Write};
@@ -130,6 +130,20 @@ fn listener(home: &Path, words: &[String]) -> i32 {
             "down" => {
                 println!("TNS-12541: TNS:no listener\n TNS-12560: TNS:protocol adapter error");
                 return 1;
+            }
+            "die" => return 3,
+            "garbage" => {
+                println!("\u{1b}[2Jwhat?\nTNS-");
+                return 0;
+            }
+            "endless" => loop {
+                println!("and so on");
+            },
+            "slow" => {
+                print!(".");
+                let _ = io::stdout().flush();
+                std::thread::sleep(Duration::from_secs(1));
+                continue;
             }
             "locked" => {
                 println!("TNS-01169: The listener has not recognized the password");

@@ -6,6 +6,8 @@
 //! ```
 //! The name, the sender's time in milliseconds since 1970, which grows with each heartbeat, a load,
 //! and work units with the codes of their ends (0 is well). What it does not know it passes over.
+//! The end of the line is part of it, in a datagram too: one that was cut short on its way has lost
+//! that first, and is none.
 
 use std::fmt::Write as _;
 
@@ -65,15 +67,18 @@ impl<'b> Beat<'b> {
         Self { name, at_ms, load, units, signed: None }
     }
 
-    /// Reads a heartbeat, with or without the end of its line. `None`: it is none.
+    /// Reads a heartbeat with the end of its line. `None`: it is none, or not whole.
     #[must_use]
     pub fn parse(bytes: &'b [u8]) -> Option<Self> {
         if bytes.len() > LONGEST {
             return None;
         }
         let line = std::str::from_utf8(bytes).ok()?;
-        let line = line.strip_suffix('\n').unwrap_or(line);
+        let line = line.strip_suffix('\n')?;
         let line = line.strip_suffix('\r').unwrap_or(line);
+        if line.contains(['\n', '\r']) {
+            return None;
+        }
         let (text, signed) = match line.rsplit_once(SIGNATURE) {
             Some((text, digits)) => (text, Some(Signed { text, mac: mac(digits)? })),
             None => (line, None),

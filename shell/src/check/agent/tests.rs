@@ -41,7 +41,7 @@ fn a_heartbeat_is_read_as_it_was_written() {
     let plain = beat.line(None).expect("a line");
     assert_eq!(plain, format!("giveover-agent/1 web-1 {WALL} load=0.42 unit=db:0 unit=queue:3\n"));
     assert_eq!(Beat::parse(plain.as_bytes()), Some(beat.clone()));
-    assert_eq!(Beat::parse(plain.trim_end().as_bytes()), Some(beat.clone()), "a datagram");
+    assert_eq!(Beat::parse(plain.replace('\n', "\r\n").as_bytes()), Some(beat.clone()));
     let signed = beat.line(Some(&key())).expect("a line");
     let read = Beat::parse(signed.as_bytes()).expect("a heartbeat");
     assert!(read.is_signed_with(&key()) && !read.is_signed_with(&Key::new(&[8; 32])));
@@ -67,13 +67,23 @@ fn no_changed_byte_of_a_signed_heartbeat_is_taken_for_the_senders() {
     }
 }
 
+/// Cut anywhere it could say less than was meant: another time, a lower load, fewer failed units.
+#[test]
+fn a_heartbeat_that_is_cut_short_is_none_wherever_it_was_cut() {
+    let units = vec![("db", 0), ("queue", 137)];
+    for key in [None, Some(&key())] {
+        let line = Beat::new("web-1", WALL, Some(1042), units.clone()).line(key).expect("a line");
+        assert!(Beat::parse(line.as_bytes()).is_some());
+        for length in 0..line.len() {
+            assert_eq!(Beat::parse(&line.as_bytes()[..length]), None, "{length} bytes");
+        }
+    }
+}
+
 #[test]
 fn what_is_no_heartbeat_is_none() {
     let fine = format!("giveover-agent/1 web-1 {WALL}");
-    assert!(Beat::parse(fine.as_bytes()).is_some());
-    for length in 0..fine.len() - 13 {
-        assert_eq!(Beat::parse(&fine.as_bytes()[..length]), None, "{length} bytes");
-    }
+    assert!(Beat::parse(format!("{fine}\n").as_bytes()).is_some());
     for tail in [
         " ",
         " x",
@@ -91,15 +101,18 @@ fn what_is_no_heartbeat_is_none() {
         " mac=zz",
         " mac=00 load=1",
     ] {
-        assert_eq!(Beat::parse(format!("{fine}{tail}").as_bytes()), None, "{tail:?}");
+        assert_eq!(Beat::parse(format!("{fine}{tail}\n").as_bytes()), None, "{tail:?}");
     }
     for whole in
         ["", "\n", "giveover-agent/2 a 1", "giveover-agent/1 a/b 1", "giveover-agent/1 a -1"]
     {
-        assert_eq!(Beat::parse(whole.as_bytes()), None, "{whole:?}");
+        assert_eq!(Beat::parse(format!("{whole}\n").as_bytes()), None, "{whole:?}");
+    }
+    for more in ["\n", " x=1\n", "\nx=1", "\r\r"] {
+        assert_eq!(Beat::parse(format!("{fine}{more}\n").as_bytes()), None, "{more:?}");
     }
     assert_eq!(Beat::parse(b"\xff\xfe"), None);
-    let long = format!("{fine} x={}", "y".repeat(LONGEST));
+    let long = format!("{fine} x={}\n", "y".repeat(LONGEST));
     assert_eq!(Beat::parse(long.as_bytes()), None);
     let names: Vec<String> = (0..33).map(|number| format!("u{number}")).collect();
     let units = names.iter().map(|name| (name.as_str(), 0)).collect();

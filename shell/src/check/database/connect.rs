@@ -21,7 +21,7 @@ use crate::check::resolve::Known;
 use crate::check::secret::{self, Secret};
 use crate::check::socket::{Progress, Socket};
 use crate::check::tls::name_of;
-use crate::config::database::{Speaks, code};
+use crate::config::database::{PostgresLogin, Speaks, code};
 use crate::config::plan::{Host, Target};
 use crate::message::tls;
 use crate::reactor::{Coprocess, Program, Reactor, Room, Token};
@@ -30,11 +30,22 @@ use crate::reactor::{Coprocess, Program, Reactor, Room, Token};
 const SSL_REQUEST: &[u8] = &[0, 0, 0, 8, 4, 0xD2, 0x16, 0x2F];
 
 impl Databases {
-    /// Makes the connection, of whatever kind.
+    /// Makes the connection, of whatever kind, once it is known whom to trust.
     pub(super) fn connect(&mut self, reactor: &mut Reactor, number: u32, now: Instant) {
         let Some(monitor) = self.monitors.get_mut(&number) else { return };
+        let was_trusting = monitor.at == At::Trusting;
         hang_up(reactor, monitor);
         let Some(plan) = monitor.plan() else { return };
+        if let Speaks::Postgres(PostgresLogin { tls: Some(tls), .. }) = &plan.speaks {
+            let waits = match was_trusting {
+                true => self.trusted.is_reading(&tls.trust),
+                false => self.trusted.ask(reactor, &tls.trust, now),
+            };
+            if waits {
+                monitor.at = At::Trusting;
+                return;
+            }
+        }
         match (&plan.speaks, &monitor.target) {
             (Speaks::Oracle(_), _) => self.run_client(reactor, number, now),
             (Speaks::Postgres(login), target) => match (&login.socket, target) {

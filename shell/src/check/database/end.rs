@@ -64,7 +64,7 @@ impl Databases {
                 }
             }
         };
-        if monitor.at == At::Resolving {
+        if matches!(monitor.at, At::Resolving | At::Trusting) {
             monitor.at = At::Nowhere;
         }
         let once = monitor.owner.2;

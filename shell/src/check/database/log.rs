@@ -3,21 +3,13 @@
 //! They are read as `log` checks read theirs ([`follow`]), on a thread of each log's own: a file
 //! system that hangs hangs nobody but it. Its place is kept for as long as the monitor is there.
 
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-
-use mio::Interest;
-use mio::unix::SourceFd;
-use rustix::event::{EventfdFlags, eventfd};
 
 use super::rules::Rules;
 use super::said::shown;
 use crate::check::log::follow::{self, Limits, Place};
 use crate::config::database::{Action, Row};
-use crate::reactor::{Reactor, Room, Token};
+use crate::reactor::{Aside, Reactor, Room, Token};
 
 /// At most so much is read in one look; the rest waits for the next.
 const LIMITS: Limits = Limits { longest: 8192, cap: 1024 * 1024 };
@@ -78,17 +70,7 @@ impl Reading {
 /// A log as the loop knows it.
 pub(super) struct Tail {
     reading: Option<Reading>,
-    thread: Option<Thread>,
-    /// It was asked, and has not answered.
-    asked: bool,
-}
-
-/// The thread, seen from the loop.
-struct Thread {
-    requests: Sender<()>,
-    replies: Receiver<Seen>,
-    /// Rung after each reply.
-    bell: Arc<OwnedFd>,
+    thread: Option<Aside<Seen>>,
 }
 
 /// What asking came to.
@@ -104,62 +86,31 @@ pub(super) enum Asked {
 impl Tail {
     /// The log at `path`, of which nothing was read yet.
     pub(super) fn new(path: &str, rows: &[Row]) -> Self {
-        Self { reading: Some(Reading::new(path, rows)), thread: None, asked: false }
+        Self { reading: Some(Reading::new(path, rows)), thread: None }
     }
 
     /// Has it read on.
     pub(super) fn ask(&mut self, reactor: &Reactor) -> Asked {
-        if self.asked {
+        if self.thread.as_ref().is_some_and(Aside::is_asked) {
             return self.seen().map_or(Asked::Not, Asked::Seen);
         }
-        if let Some(reading) = self.reading.take() {
-            self.thread = Thread::start(reading, reactor).ok();
+        if let Some(mut reading) = self.reading.take() {
+            let token = Token::new(Room::Resolver, 0, 0);
+            self.thread = Aside::start(reactor, token, "log", move || reading.look()).ok();
         }
-        let sent = self.thread.as_ref().is_some_and(|thread| thread.requests.send(()).is_ok());
-        self.asked = sent;
+        let sent = self.thread.as_mut().is_some_and(Aside::ask);
         if sent { Asked::Soon } else { Asked::Not }
     }
 
     /// What it has seen, if it has answered.
     pub(super) fn seen(&mut self) -> Option<Seen> {
-        let thread = self.thread.as_ref()?;
-        // The bell only says that something is there; replies are counted by the channel.
-        let _ = rustix::io::read(&*thread.bell, &mut [0; 8]);
-        let seen = thread.replies.try_recv().ok()?;
-        self.asked = false;
-        Some(seen)
+        self.thread.as_mut()?.answer()
     }
 
     /// The loop need not hear of it any more.
-    pub(super) fn end(&self, reactor: &Reactor) {
-        if let Some(thread) = &self.thread {
-            reactor.remove(&mut SourceFd(&thread.bell.as_raw_fd()));
-        }
-    }
-}
-
-impl Thread {
-    fn start(mut reading: Reading, reactor: &Reactor) -> io::Result<Self> {
-        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let (requests, asked) = channel::<()>();
-        let (answers, replies) = channel();
-        let token = Token::new(Room::Resolver, 0, 0);
-        reactor.add(&mut SourceFd(&bell.as_raw_fd()), token, Interest::READABLE)?;
-        let ring = bell.clone();
-        let work = move || {
-            for () in asked {
-                if answers.send(reading.look()).is_err() {
-                    return;
-                }
-                let _ = rustix::io::write(&*ring, &1_u64.to_ne_bytes());
-            }
-        };
-        match std::thread::Builder::new().name("log".into()).spawn(work) {
-            Ok(_) => Ok(Self { requests, replies, bell }),
-            Err(error) => {
-                reactor.remove(&mut SourceFd(&bell.as_raw_fd()));
-                Err(error)
-            }
+    pub(super) fn end(&mut self, reactor: &Reactor) {
+        if let Some(thread) = self.thread.take() {
+            thread.end(reactor);
         }
     }
 }

@@ -35,7 +35,7 @@ use self::said::Heard;
 use self::session::Session;
 use super::outcome::Outcome;
 use super::resolve::{self, Resolver};
-use super::tls::Trusted;
+use super::tls::{self, Trusted};
 use super::trace::{Trace, TraceStep};
 use super::{Answer, ProbeId};
 use crate::config::database::{OracleLogin, PostgresLogin, code};
@@ -130,8 +130,8 @@ impl Databases {
     }
 
     /// Connections in TLS trust these.
-    pub fn trust(&mut self, trusted: Trusted) {
-        self.trusted = trusted;
+    pub fn trust(&mut self, reactor: &Reactor, trusted: Trusted) {
+        self.trusted.exchange(reactor, trusted);
     }
 
     /// Begins a probe of the check `plan` of `service`. One that is asked for by a person (`once`)
@@ -263,6 +263,10 @@ impl Databases {
             return self.finish(reactor, token.index, Verdict::Of(outcome), now);
         }
         let (phase, state) = (monitor.at.phase(), monitor.at.state());
+        if monitor.at == At::Trusting {
+            let outcome = tls::unreadable_yet();
+            return self.finish(reactor, token.index, Verdict::Of(outcome), now);
+        }
         if phase == Phase::Resolve {
             let late = Verdict::Of(Outcome::late(phase));
             hang_up(reactor, monitor);
@@ -282,7 +286,7 @@ impl Databases {
         self.finish(reactor, token.index, verdict, now);
     }
 
-    /// The names that were looked up are known, or not; or logs have been read.
+    /// The names that were looked up are known, or not; or files have been read: logs, authorities.
     pub fn names_ready(&mut self, reactor: &mut Reactor, now: Instant) {
         let waits = |monitor: &Monitor| monitor.probe.as_ref().is_some_and(|it| it.reads_log);
         let reading = self.monitors.iter_mut().filter(|(_, monitor)| waits(monitor));
@@ -291,6 +295,11 @@ impl Databases {
         let seen: Vec<(u32, Seen)> = seen.collect();
         for (number, seen) in seen {
             self.log_read(reactor, number, seen, now);
+        }
+        if self.trusted.hear() {
+            let waiting = self.monitors.iter().filter(|(_, monitor)| monitor.at == At::Trusting);
+            let waiting: Vec<u32> = waiting.map(|(number, _)| *number).collect();
+            waiting.into_iter().for_each(|number| self.connect(reactor, number, now));
         }
         self.resolver.hear(now, |_, _| ());
         let waiting = self.monitors.iter().filter(|(_, monitor)| monitor.at == At::Resolving);
@@ -407,7 +416,7 @@ impl Databases {
         if monitor.at == At::Idle {
             monitor.say_goodbye();
         }
-        if let Some(tail) = &monitor.tail {
+        if let Some(tail) = &mut monitor.tail {
             tail.end(reactor);
         }
         hang_up(reactor, &mut monitor);

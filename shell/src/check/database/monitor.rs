@@ -71,6 +71,8 @@ pub(super) struct Probe {
 pub(super) enum At {
     /// There is none.
     Nowhere,
+    /// Whom to trust is being read.
+    Trusting,
     /// Its address is looked up.
     Resolving,
     /// It is being made.
@@ -237,7 +239,7 @@ impl At {
         match self {
             Self::Resolving => Phase::Resolve,
             Self::Nowhere | Self::Connecting => Phase::Connect,
-            Self::AskingTls | Self::Shaking => Phase::Tls,
+            Self::Trusting | Self::AskingTls | Self::Shaking => Phase::Tls,
             Self::LoggingIn | Self::Idle | Self::Looking | Self::Working => Phase::Read,
         }
     }

@@ -8,6 +8,7 @@ mod end;
 mod names;
 mod page;
 mod talk;
+mod trust;
 mod xfnts;
 
 use std::io::{Read, Write};

@@ -1,11 +1,12 @@
-//! Whose certificates are right: read when a plan is taken up, before its first check in TLS is made,
-//! and kept. What this host trusts is a hundred files and more; nobody is kept waiting for them.
+//! Whose certificates are right. What this host trusts, a hundred files and more, is read when a plan is
+//! taken up, before its first check in TLS is made, and kept; a check's own `ca` beside the loop.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use giveover_core::failure::Phase;
+use giveover_core::time::{Instant, Span};
 use rustix::io::Errno;
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -19,19 +20,38 @@ use crate::config::database::Speaks;
 use crate::config::plan::{Kind, Plan};
 use crate::config::tls::Trust;
 use crate::message::tls;
+use crate::reactor::{Aside, Reactor, Room, Token};
 
 /// Configurations that were needed so far, one for each set of authorities.
-#[derive(Clone, Debug, Default)]
+///
+/// What this host trusts is read at once. A file of a check's own is read on a thread of its own each
+/// time it is asked for, as it may lie where nothing answers: the probe waits, and nobody else.
+#[derive(Debug, Default)]
 pub struct Trusted {
-    known: Vec<(Trust, Stamp, Arc<ClientConfig>)>,
+    known: Vec<(Trust, Arc<ClientConfig>)>,
+    files: Vec<Authorities>,
+}
+
+/// A file of authorities.
+#[derive(Debug)]
+struct Authorities {
+    trust: Trust,
+    /// What was read last.
+    known: Option<Result<Arc<ClientConfig>, Outcome>>,
+    thread: Option<Aside<Result<Arc<ClientConfig>, Outcome>>>,
+    /// Since when it is being read.
+    since: Instant,
 }
 
 /// By which a file is known to be the same: its number, its size, when it was changed.
 type Stamp = (u64, u64, i64, i64);
 
+/// A file that has not answered for so long hangs: what was read of it before will do.
+const HANGS_AFTER: Span = Span::from_secs(1);
+
 impl Trusted {
-    /// All that the checks of `plan` need. What cannot be read is tried again when it is needed, and
-    /// then said.
+    /// All that the checks of `plan` need, but for files of their own. What cannot be read is tried
+    /// again when it is needed, and then said.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         let of_services = plan.services.iter().flat_map(|service| service.checks.iter());
@@ -40,36 +60,146 @@ impl Trusted {
         let checks = of_services.chain(of_members).chain(&plan.host.trusted);
         let mut trusted = Self::default();
         for trust in checks.filter_map(|check| trust_of(&check.kind)) {
-            let _ = trusted.config(trust);
+            match trust {
+                Trust::File(_) => {
+                    let _ = trusted.file(trust);
+                }
+                Trust::System | Trust::Anybody => {
+                    let _ = trusted.config(trust);
+                }
+            }
         }
         trusted
     }
 
-    /// The configuration for `trust`. A file is read again when it has changed; what the host
-    /// trusts, when there is another plan.
+    /// The same for somebody else, who asks for files with threads of his own.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let files = self.files.iter().map(|file| Authorities::new(&file.trust)).collect();
+        Self { known: self.known.clone(), files }
+    }
+
+    /// Takes up those of another plan. A file that was asked for goes on being read.
+    pub fn exchange(&mut self, reactor: &Reactor, other: Self) {
+        self.known = other.known;
+        for mut file in std::mem::replace(&mut self.files, other.files) {
+            match self.files.iter_mut().find(|kept| kept.trust == file.trust) {
+                Some(kept) => *kept = file,
+                None => file.let_go(reactor),
+            }
+        }
+    }
+
+    /// Has the file of `trust` looked at again, if it is one. True if that is to be waited for: the
+    /// loop will wake with [`Room::Resolver`].
+    pub fn ask(&mut self, reactor: &Reactor, trust: &Trust, now: Instant) -> bool {
+        let Trust::File(path) = trust else { return false };
+        let file = self.file(trust);
+        let reads = file.thread.as_ref().is_some_and(Aside::is_asked);
+        if !reads {
+            file.since = now;
+        } else if now.since(file.since) >= u64::from(HANGS_AFTER.as_millis()) {
+            return file.known.is_none();
+        }
+        if file.thread.is_none() {
+            let token = Token::new(Room::Resolver, 0, 0);
+            match Aside::start(reactor, token, "authorities", reading(path)) {
+                Ok(thread) => file.thread = Some(thread),
+                Err(error) => file.known = Some(Err(cannot_read(&error))),
+            }
+        }
+        file.thread.as_mut().is_some_and(Aside::ask)
+    }
+
+    /// Whether the file of `trust` is being read.
+    #[must_use]
+    pub fn is_reading(&self, trust: &Trust) -> bool {
+        let file = self.files.iter().find(|file| file.trust == *trust);
+        file.and_then(|file| file.thread.as_ref()).is_some_and(Aside::is_asked)
+    }
+
+    /// Takes what was read. True if anything was.
+    pub fn hear(&mut self) -> bool {
+        let mut any = false;
+        for file in &mut self.files {
+            if let Some(read) = file.thread.as_mut().and_then(Aside::answer) {
+                file.known = Some(read);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Whether something is known of the file of `trust`, however old.
+    #[must_use]
+    pub fn knows(&self, trust: &Trust) -> bool {
+        self.files.iter().any(|file| file.trust == *trust && file.known.is_some())
+    }
+
+    /// The configuration for `trust`; that of a file as it was read last.
     ///
     /// # Errors
-    /// It cannot be read, or holds no certificate: our own lack.
+    /// It cannot be read, was not read yet, or holds no certificate: our own lack.
     pub fn config(&mut self, trust: &Trust) -> Result<Arc<ClientConfig>, Outcome> {
-        let stamp = match trust {
-            Trust::File(path) => stamp(path)?,
-            Trust::System | Trust::Anybody => Stamp::default(),
-        };
-        if let Some(place) = self.known.iter().position(|(known, ..)| known == trust) {
-            let (_, kept, config) = &self.known[place];
-            if *kept == stamp {
-                return Ok(Arc::clone(config));
-            }
-            self.known.remove(place);
+        if let Trust::File(_) = trust {
+            return self.file(trust).known.clone().unwrap_or(Err(unreadable_yet()));
+        }
+        if let Some((_, config)) = self.known.iter().find(|(known, _)| known == trust) {
+            return Ok(Arc::clone(config));
         }
         let config = Arc::new(config(trust)?);
-        self.known.push((trust.clone(), stamp, Arc::clone(&config)));
+        self.known.push((trust.clone(), Arc::clone(&config)));
+        Ok(config)
+    }
+
+    fn file(&mut self, trust: &Trust) -> &mut Authorities {
+        let place = self.files.iter().position(|file| file.trust == *trust);
+        let place = place.unwrap_or_else(|| {
+            self.files.push(Authorities::new(trust));
+            self.files.len() - 1
+        });
+        &mut self.files[place]
+    }
+}
+
+impl Authorities {
+    fn new(trust: &Trust) -> Self {
+        let since = Instant::from_millis(0);
+        Self { trust: trust.clone(), known: None, thread: None, since }
+    }
+
+    fn let_go(&mut self, reactor: &Reactor) {
+        if let Some(thread) = self.thread.take() {
+            thread.end(reactor);
+        }
+    }
+}
+
+/// Reads the file at `path`, each time it has changed.
+fn reading(
+    path: &str,
+) -> impl FnMut() -> Result<Arc<ClientConfig>, Outcome> + Send + use<> + 'static {
+    let trust = Trust::File(path.into());
+    let path: Box<str> = path.into();
+    let mut kept: Option<(Stamp, Arc<ClientConfig>)> = None;
+    move || {
+        let stamp = stamp(&path)?;
+        if let Some((_, config)) = kept.as_ref().filter(|(known, _)| *known == stamp) {
+            return Ok(Arc::clone(config));
+        }
+        let config = Arc::new(config(&trust)?);
+        kept = Some((stamp, Arc::clone(&config)));
         Ok(config)
     }
 }
 
+/// The file of authorities does not answer: our own lack.
+pub(in crate::check) const fn unreadable_yet() -> Outcome {
+    lacking(tls::SILENT_FILE)
+}
+
 /// Whom a check of this kind trusts, if it speaks TLS and cares.
-fn trust_of(kind: &Kind) -> Option<&Trust> {
+pub(in crate::check) fn trust_of(kind: &Kind) -> Option<&Trust> {
     match kind {
         Kind::Tls(plan) => Some(&plan.trust),
         Kind::Database(plan) => match &plan.speaks {

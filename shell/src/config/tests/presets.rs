@@ -132,6 +132,52 @@ fn what_is_written_goes_before_the_preset_key_by_key() {
     assert_eq!(moved[0].targets[0].port, 2);
 }
 
+/// The path a check asks for, in TLS or not.
+fn path(check: &CheckPlan) -> String {
+    match &check.kind {
+        Kind::Http(plan) => plan.path.to_string(),
+        Kind::Tls(plan) => match &plan.inner {
+            Some(Kind::Http(http)) => format!("{} in TLS", http.path),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_a_url_says_itself_is_not_the_presets_and_what_it_does_not_say_is() {
+    for (written, asked) in [
+        ("check.health.url = \"http://h:1\"", "h:1 /health"),
+        ("check.health = \"http://h:1\"", "h:1 /health"),
+        ("check.health.url = \"http://h:1/\"", "h:1 /"),
+        ("check.health.url = \"http://h:1/up?x=1\"", "h:1 /up?x=1"),
+        ("check.health = \"http://h:1/up\"", "h:1 /up"),
+        ("check.health.path = \"/up\"", "127.0.0.1:8404 /up"),
+        ("check.health = { url = \"http://h:1\", path = \"/up\" }", "h:1 /up"),
+        ("check.health.url = \"https://h:1\"", "h:1 /health in TLS"),
+        ("check.health = { url = \"https://h:1/up\", verify = false }", "h:1 /up in TLS"),
+    ] {
+        let [check] = &checks(&format!("preset = \"haproxy\"\n{written}\n"))[..] else {
+            panic!("one check of {written}")
+        };
+        let target = &check.targets[0];
+        assert_eq!(format!("{}:{} {}", target.host, target.port, path(check)), asked, "{written}");
+    }
+    // The name that is asked for, the list of paths: the same for whatever stands in a URL.
+    let query = checks("preset = \"named\"\ncheck.query = \"dns://h/example.org\"\n");
+    let of_preset = checks("preset = \"named\"\nnetwork_resources_used = [\"h\"]\n");
+    let named = "{ url = \"dns://h\", name = \"example.org\", expect = [\"NOERROR\", \"NXDOMAIN\"], \
+                 weight = 100 }";
+    let whole = checks(&format!("preset = \"named\"\ncheck.query = {named}\n"));
+    assert_eq!(query, whole);
+    assert_ne!(query[0].kind, of_preset[0].kind);
+    for shares in ["check.shares = \"path:///srv\"", "check.shares.path = \"/srv\""] {
+        let shares = checks(&format!("preset = \"nfs-shares\"\n{shares}\n"));
+        let alone = checks("check.shares = \"path:///srv\"\n");
+        assert_eq!(shares[0].kind, alone[0].kind);
+    }
+}
+
 #[test]
 fn a_check_of_another_kind_takes_the_presets_place() {
     let replaced = checks("preset = \"redis\"\ncheck.ping = { url = \"http://h/\" }\n");

@@ -1,4 +1,4 @@
-//! The bytes of formats 1 and 2, which has notes of members besides. If one of these fails, change the code, not the bytes: journals like
+//! The bytes of format 1; of 2, which has notes of members besides; and of 3, which has those of groups. If one of these fails, change the code, not the bytes: journals like
 //! this lie on people's disks.
 
 use crate::clock::BootId;
@@ -28,7 +28,7 @@ fn a_note_is_its_tag_its_time_its_variant_and_its_fields() {
     let web = Note::Named { machine: 1, name: "web".into() };
     // variant, then fields in order: numbers as varints, signed ones zigzag, texts by length,
     // an option as 0 or 1 and its value
-    let frozen: [(Note, &[u8]); 20] = [
+    let frozen: [(Note, &[u8]); 22] = [
         (
             Note::Run(run),
             b"\x00\x030.1\x07\x01\xe0\xa3\x8b\x9e\xcb\xb4\xa5\xc3\xf7\xd0\xe5\xd2\xb4\x87\xcb\
@@ -53,6 +53,8 @@ fn a_note_is_its_tag_its_time_its_variant_and_its_fields() {
         (Note::Lost { records: 4 }, b"\x0d\x04"),
         (Note::SetAside { file: "f".into(), why: "w".into() }, b"\x0e\x01f\x01w"),
         (member, b"\x0f\x01\x01\x01\x03ops\x01x\x01\xac\x02\x00"),
+        (Note::GroupWaits { machine: 1, waits: true }, b"\x10\x01\x01"),
+        (Note::GroupWaits { machine: 1, waits: false }, b"\x10\x01\x00"),
     ];
     for (note, fields) in frozen {
         let mut bytes = vec![0x02, 0xac, 0x02]; // a note, at 300 ms

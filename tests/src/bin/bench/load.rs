@@ -43,8 +43,8 @@ pub(crate) enum Load {
     /// Check every target once a second, and tell the events socket when one has failed.
     Watch { targets: Vec<SocketAddrV4>, events: PathBuf },
     /// One check of some kind, once a second for each target; `ADDRESS` in it stands for that, `HOST` and
-    /// `PORT` for its parts, `NAME` for the service's name.
-    Checks { check: &'static str, targets: Vec<SocketAddrV4> },
+    /// `PORT` for its parts, `NAME` for the service's name. Programs are looked for in `path` first.
+    Checks { check: String, targets: Vec<SocketAddrV4>, path: Option<PathBuf> },
     /// Keep so many beats alive; they tell the events socket when they reach `main`.
     Keep { services: usize, events: PathBuf },
 }

@@ -10,6 +10,10 @@ use crate::peer::Program;
 use crate::stats::median;
 use crate::table::{Row, Unit, thousands};
 use crate::why::Why;
+use giveover_tests::oracle::Oracle;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 /// A kind: its name, its check, and how many targets there are for each hundred of `some`.
 struct Checked {
@@ -45,7 +49,7 @@ const fn looks(kind: &'static str, check: &'static str) -> Checked {
     Checked { kind, check, share: 10, counted: Counted::Nobody }
 }
 
-const KINDS: [Checked; 25] = [
+const KINDS: [Checked; 27] = [
     Checked {
         kind: "ping",
         check: "{ kind = \"ping\", address = \"HOST\" }",
@@ -85,6 +89,8 @@ const KINDS: [Checked; 25] = [
     looks("log", "{ url = \"log:///etc/passwd\", pattern = \"PANIC\" }"),
     looks("process", "{ kind = \"process\", name = \"bench\" }"),
     looks("listener", "{ kind = \"listener\", lsnrctl = \"/bin/true\" }"),
+    looks("oracle", "{ kind = \"oracle\", oracle_home = \"HOME\", connect_cycle = 5 }"),
+    looks("systemd", "\"systemd://NAME.service\""),
     Checked {
         kind: "xfnts",
         check: "{ kind = \"xfnts\", address = \"ADDRESS\", fsinfo = \"/bin/true\" }",
@@ -95,6 +101,57 @@ const KINDS: [Checked; 25] = [
 
 pub(super) fn rows(bed: &Bed) -> Vec<Row> {
     KINDS.iter().map(|checked| row(bed, checked)).collect()
+}
+
+/// What answers in the place of programs that do not run here.
+enum StandIn {
+    /// Nothing has to: the real one is asked, or a server of ours.
+    None,
+    /// For Oracle's `sqlplus`.
+    Oracle(Oracle),
+    /// For `systemctl`, in this directory.
+    Systemctl(PathBuf),
+}
+
+/// As systemd would for units that are all well, without a process but the shell.
+const SYSTEMCTL: &str = "#!/bin/sh
+while [ \"$1\" != -- ]; do shift; done
+shift
+for unit in \"$@\"; do
+    printf 'LoadState=loaded\\nActiveState=active\\nSubState=running\\nResult=success\\n\\n'
+done
+";
+
+impl StandIn {
+    fn of(bed: &Bed, kind: &str) -> Result<Self, Why> {
+        match kind {
+            "oracle" => {
+                let program = bed.exe.with_file_name("oracle");
+                if !program.is_file() {
+                    return Err(Why::lasting("no stand-in: build the program `oracle`"));
+                }
+                Ok(Self::Oracle(Oracle::new(&program)))
+            }
+            "systemd" if !Path::new("/run/systemd/system").exists() => {
+                let room = bed.room("systemctl")?;
+                let program = room.join("systemctl");
+                fs::write(&program, SYSTEMCTL)?;
+                fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+                Ok(Self::Systemctl(room))
+            }
+            _ => Ok(Self::None),
+        }
+    }
+
+    /// The kind, and that it was no real one that answered.
+    fn label(kind: &str) -> String {
+        let real = match kind {
+            "oracle" => false,
+            "systemd" => Path::new("/run/systemd/system").exists(),
+            _ => true,
+        };
+        if real { kind.to_owned() } else { format!("{kind} (stand-in)") }
+    }
 }
 
 fn row(bed: &Bed, checked: &Checked) -> Row {
@@ -112,7 +169,13 @@ fn row(bed: &Bed, checked: &Checked) -> Row {
             Counted::Datagrams => vec![target.localhost(); count],
             _ => target.addresses(count),
         };
-        let load = Load::Checks { check: checked.check, targets };
+        let stand_in = StandIn::of(bed, checked.kind)?;
+        let (check, path) = match &stand_in {
+            StandIn::None => (checked.check.to_owned(), None),
+            StandIn::Oracle(oracle) => (checked.check.replace("HOME", &oracle.home()), None),
+            StandIn::Systemctl(room) => (checked.check.to_owned(), Some(room.clone())),
+        };
+        let load = Load::Checks { check, targets, path };
         let mut running = program.start(bed, &load)?;
         let mut counter = match checked.counted {
             Counted::Nobody => Counter::Due(count),
@@ -128,7 +191,7 @@ fn row(bed: &Bed, checked: &Checked) -> Row {
     Row {
         figure: format!(
             "CPU per {} check, {} targets at 1 s",
-            checked.kind,
+            StandIn::label(checked.kind),
             thousands(count as f64)
         ),
         unit: Unit::Micros,

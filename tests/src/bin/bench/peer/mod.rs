@@ -118,6 +118,18 @@ fn launch(
     program: &Path,
     args: &[&OsStr],
 ) -> Result<Child, Why> {
+    launch_before(None, bed, room, config, program, args)
+}
+
+/// The same for one that finds programs in `first` before all others.
+fn launch_before(
+    first: Option<&Path>,
+    bed: &Bed,
+    room: &Path,
+    config: &str,
+    program: &Path,
+    args: &[&OsStr],
+) -> Result<Child, Why> {
     use std::os::unix::fs::PermissionsExt;
     let file = config_file(room);
     fs::write(&file, config)?;
@@ -125,6 +137,11 @@ fn launch(
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600))?;
     let mut command = bed.pinned(program.as_os_str());
     command.args(args).current_dir(room);
+    if let Some(first) = first {
+        let others = std::env::var_os("PATH").unwrap_or_default();
+        let all = std::iter::once(first.to_owned()).chain(std::env::split_paths(&others));
+        command.env("PATH", std::env::join_paths(all).map_err(Why::new)?);
+    }
     Child::start(command, &room.join("log"))
 }
 

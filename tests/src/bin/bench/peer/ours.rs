@@ -1,6 +1,6 @@
 //! Our daemon, with a generated configuration.
 
-use super::{Program, Running, config_file, launch};
+use super::{Program, Running, config_file, launch_before};
 use crate::bed::Bed;
 use crate::child::Child;
 use crate::load::{Kind, Load, Pace, service_name};
@@ -33,7 +33,12 @@ pub(super) fn start(bed: &Bed, load: &Load) -> Result<Running, Why> {
     if let Load::Commands { count, ballast_mib } = load {
         write_ballast(&room, *count, *ballast_mib)?;
     }
-    let mut child = launch(bed, &room, &config(load, &bed.exe), &program, &args)?;
+    let path = match load {
+        Load::Checks { path, .. } => path.as_deref(),
+        _ => None,
+    };
+    let config = config(load, &bed.exe);
+    let mut child = launch_before(path, bed, &room, &config, &program, &args)?;
     let until = Instant::now() + START;
     while UnixStream::connect(&socket).is_err() {
         child.alive()?;
@@ -101,7 +106,7 @@ fn config(load: &Load, exe: &Path) -> String {
                 service(index, &format!("check.port = \"tcp://{target}\""));
             }
         }
-        Load::Checks { check, targets } => {
+        Load::Checks { check, targets, .. } => {
             for (index, target) in targets.iter().enumerate() {
                 let check = check.replace("ADDRESS", &target.to_string());
                 let check = check.replace("HOST", &target.ip().to_string());

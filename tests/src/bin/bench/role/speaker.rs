@@ -54,7 +54,9 @@ fn script(kind: &str) -> Option<Script> {
         "imap" => greets(b"* OK ready\r\n"),
         "nntp" => greets(b"200 ready\r\n"),
         "telnet" => greets(b"\xff\xfd\x18"),
-        "xfnts" | "ping" | "path" | "log" | "process" | "listener" => greets(b""),
+        "xfnts" | "ping" | "path" | "log" | "process" | "listener" | "oracle" | "systemd" => {
+            greets(b"")
+        }
         "remote" => answers(&[b"HTTP/1.1 200 OK\r\nContent-Length: 43\r\n\r\n\
             {\"services\":[{\"name\":\"web\",\"status\":\"ok\"}]}"]),
         "redis" => answers(&[b"+PONG\r\n"]),
