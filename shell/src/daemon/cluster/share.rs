@@ -95,13 +95,14 @@ impl Daemon {
         let before = *state.shared.machine.pool();
         let actions = state.shared.machine.handle(event, boot_now());
         for action in actions.as_slice() {
-            match *action {
-                Action::Store(durable) => {
-                    if !self.keep_shared(group, durable) {
-                        // What follows the record in the list is not done.
-                        return self.forget_what_was_not_kept(group);
-                    }
+            if let Action::Store(durable) = *action {
+                if !self.keep_shared(group, durable) {
+                    // What follows the record in the list is not done.
+                    return self.forget_what_was_not_kept(group);
                 }
+                continue;
+            }
+            match *action {
                 Action::Send { to, message } => {
                     let to = match to {
                         To::All => peer::To::All,
@@ -114,7 +115,8 @@ impl Daemon {
                 Action::Block { ticket } => self.block(group, ticket),
                 Action::Unblock => self.unblock(group),
                 Action::Answer(answer) => self.shared_answer(group, answer),
-                _ => {}
+                // Kept before; and what a later core adds is nothing here.
+                Action::Store(_) | _ => {}
             }
         }
     }
