@@ -54,7 +54,8 @@ fn answers(stream: &mut TcpStream) -> bool {
         && byte == *b"x"
 }
 
-/// Section 5.3.3. // req 2.101 2.102
+/// Section 5.3.3.
+// req 2.101 2.102
 #[test]
 fn new_connections_are_reset_on_every_node_and_established_ones_go_on() {
     if !is_root("networks of our own") {

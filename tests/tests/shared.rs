@@ -76,7 +76,8 @@ impl Bed {
 }
 
 /// Section 5.3.2 of the source document, and what pgpool-II 3.2 lacks: numbers, and a replay to who
-/// was away. Tables P01 to P06. // req 2.96 2.97 2.98 2.99 2.103
+/// was away. Tables P01 to P06.
+// req 2.96 2.97 2.98 2.99 2.103
 #[test]
 fn a_command_on_one_node_is_carried_out_once_on_every_node() {
     let mut bed = Bed::new("");
@@ -152,7 +153,8 @@ const RECOVERY: &str = "recovery = { block = [\"/bin/sh\", \"-c\", \"test ! -e @
                         \"@SHARED/blocked-@ME\"] }\n";
 
 /// Section 5.3.3: while a recovery lasts no node takes new connections; all do or none, and it ends
-/// by itself. Tables P07, P08. // req 2.101 2.102
+/// by itself. Tables P07, P08.
+// req 2.101 2.102
 #[test]
 fn a_recovery_blocks_every_node_or_none_and_ends() {
     let mut bed = Bed::new(RECOVERY);
