@@ -74,7 +74,7 @@ impl<const L: usize> Share<L> {
             Event::Active { node, term } => self.active = node.map(|node| (node, term)),
             Event::Asked { kind, members } => self.on_asked(kind, members, &mut out),
             Event::Frame { from, message } => self.on_frame(from, message, now, &mut out),
-            Event::Recover { lasts } => self.recover(lasts, now, &mut out),
+            Event::Recover { lasts, among } => self.recover(lasts, among, now, &mut out),
             Event::Recovered => self.recovered(&mut out),
             Event::Blocked { ticket, ok } => self.on_blocked(ticket, ok, &mut out),
         }
@@ -84,7 +84,7 @@ impl<const L: usize> Share<L> {
     /// When [`Event::Timeout`] is wanted.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let end = self.recovery.until().unwrap_or(self.tell_at);
+        let end = self.recovery.due().unwrap_or(self.tell_at);
         Some(self.tell_at.min(end).max(self.latest))
     }
 
@@ -106,6 +106,12 @@ impl<const L: usize> Share<L> {
         !matches!(self.recovery, Recovery::None)
     }
 
+    /// When the recovery ends by itself, and who began it; `None` where there is none.
+    #[must_use]
+    pub const fn recovery(&self) -> Option<(Node, Instant)> {
+        self.recovery.of(self.me)
+    }
+
     fn on_timeout(&mut self, now: Instant, out: &mut Actions) {
         self.end_if_due(now, out);
         if self.tell_at <= now {
@@ -119,8 +125,9 @@ impl<const L: usize> Share<L> {
     fn on_asked(&mut self, kind: Kind, members: Nodes, out: &mut Actions) {
         match self.active {
             Some((node, term)) if node == self.me => {
-                self.number_it(kind, members, term, out);
-                out.push(Action::Answer(Answer::Done));
+                let numbered = self.number_it(kind, members, term, out);
+                let answer = if numbered { Answer::Done } else { Answer::NobodyActive };
+                out.push(Action::Answer(answer));
             }
             Some((node, _)) => {
                 let message = Message::Ask { kind, members };
@@ -131,12 +138,13 @@ impl<const L: usize> Share<L> {
         }
     }
 
-    fn number_it(&mut self, kind: Kind, members: Nodes, term: u64, out: &mut Actions) {
+    /// False in a term that is over: whoever is active now has told higher numbers.
+    fn number_it(&mut self, kind: Kind, members: Nodes, term: u64, out: &mut Actions) -> bool {
         let before = self.durable.number;
         let n = if before.term == term { before.n.saturating_add(1) } else { 1 };
         let number = Number { term, n };
         if number <= before {
-            return; // of a term that is over: whoever is active now has told higher ones
+            return false;
         }
         let command = Command { number, kind, members };
         self.apply(before, command, out);
@@ -144,6 +152,7 @@ impl<const L: usize> Share<L> {
             to: To::All,
             message: Message::Command { after: before, command },
         });
+        true
     }
 
     /// Applies it once: the record first, so that a crash between does not repeat it.
@@ -168,7 +177,10 @@ impl<const L: usize> Share<L> {
                     self.number_it(kind, members, term, out);
                 }
             }
-            Message::Have { number } => self.on_have(from, number, out),
+            Message::Have { number } => {
+                self.remind(from, now, out);
+                self.on_have(from, number, out);
+            }
             Message::Command { after, command } => self.on_command(from, after, command, out),
             Message::State { number, pool } => self.on_state(number, pool, out),
             Message::Block { lasts } => self.on_block(from, lasts, now, out),

@@ -2,6 +2,8 @@
 //! for what it says instead of sleeping.
 
 pub mod board;
+pub mod cluster;
+pub mod failovers;
 pub mod faults;
 pub mod lan;
 pub mod mount;

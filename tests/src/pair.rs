@@ -28,6 +28,8 @@ const LONG: Duration = Duration::from_secs(120);
 pub struct Pair {
     /// The hosts `a`, `b`, `door` and `client`.
     pub lan: Lan,
+    /// Keys of `[cluster]`.
+    times: String,
     dir: TempDir,
     daemons: Vec<Option<Daemon>>,
     seen: Arc<Mutex<Seen>>,
@@ -52,14 +54,30 @@ impl Pair {
     /// The kernel refuses.
     #[must_use]
     pub fn new() -> Self {
+        Self::with_times("heartbeat = \"500ms\"")
+    }
+
+    /// The same with other keys of `[cluster]` than the usual ones.
+    ///
+    /// # Panics
+    /// The kernel refuses.
+    #[must_use]
+    pub fn with_times(times: &str) -> Self {
         let lan = Lan::new(&["a", "b", "door", "client"]);
         let dir = tempfile::Builder::new().prefix("giveover-pair-").tempdir().expect("a directory");
         let key = dir.path().join("cluster.key");
         let made = Command::new(giveover()).args(["key", "new"]).arg(&key).output().expect("runs");
         assert!(made.status.success(), "{}", text_of(&made));
         let (seen, over) = (Arc::default(), Arc::default());
-        let mut pair =
-            Self { lan, dir, daemons: vec![None, None, None], seen, over, threads: Vec::new() };
+        let mut pair = Self {
+            lan,
+            times: times.to_owned(),
+            dir,
+            daemons: vec![None, None, None],
+            seen,
+            over,
+            threads: Vec::new(),
+        };
         for place in 0..2 {
             pair.serve(place);
             pair.audit(place);
@@ -90,16 +108,19 @@ impl Pair {
             enter();
             let mut had = false;
             while !over.load(Ordering::Relaxed) {
+                // It was there at some time between these two: a thread that waits for its turn
+                // makes nothing longer than it was.
+                let before = Instant::now();
                 let has = getifaddrs().expect("addresses").any(|it| {
                     let address = it.address.and_then(|it| it.as_sockaddr_in().copied());
                     address.is_some_and(|address| address.ip().to_string() == ADDRESS)
                 });
-                let now = Instant::now();
+                let after = Instant::now();
                 let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
                 let spans = &mut seen.held[place];
                 match spans.last_mut() {
-                    Some(span) if has && had => span.1 = now,
-                    _ if has => spans.push((now, now)),
+                    Some(span) if has && had => span.1 = before.max(span.0),
+                    _ if has => spans.push((after, after)),
                     _ => {}
                 }
                 had = has;
@@ -129,13 +150,16 @@ impl Pair {
         }));
     }
 
-    fn text(&self, addresses: &str) -> String {
+    /// The file of a place whose group has `addresses`.
+    #[must_use]
+    pub fn text(&self, addresses: &str) -> String {
         format!(
-            "[cluster]\nkey = \"{}/cluster.key\"\nquorum = \"majority\"\nheartbeat = \"500ms\"\n\
+            "[cluster]\nkey = \"{}/cluster.key\"\nquorum = \"majority\"\n{}\n\
              [node.a]\naddress = \"10.0.0.1\"\n[node.b]\naddress = \"10.0.0.2\"\n\
              [node.door]\naddress = \"10.0.0.3\"\nwitness = true\n\
              [group.front]\naddresses = [\"{addresses}\"]\n",
-            self.dir.path().display()
+            self.dir.path().display(),
+            self.times
         )
     }
 
@@ -144,8 +168,30 @@ impl Pair {
     /// # Panics
     /// It does not answer.
     pub fn start(&mut self, place: usize) {
-        let daemon = Daemon::prepared(&self.text(&format!("{ADDRESS}/24")), &[], |_| {});
+        self.start_as(place, "", &[]);
+    }
+
+    /// The same with more in its file and on its command line.
+    ///
+    /// # Panics
+    /// It does not answer.
+    pub fn start_as(&mut self, place: usize, more: &str, arguments: &[&str]) {
+        let text = self.text(&format!("{ADDRESS}/24")) + more;
+        let daemon = Daemon::prepared(&text, arguments, |_| {});
         self.run(place, daemon);
+    }
+
+    /// Starts a daemon with this file, and returns how it ended and its log.
+    ///
+    /// # Panics
+    /// It does not end.
+    #[must_use]
+    pub fn refused(&self, place: usize, text: &str) -> (Option<i32>, String) {
+        let mut daemon = Daemon::prepared(text, &[], |_| {});
+        let pid = self.lan.pid(NAMES[place]).to_string();
+        daemon.spawn_behind(&["nsenter", "-t", &pid, "-n"]);
+        let status = wait("it to end", || daemon.ended());
+        (status.code(), daemon.log_text())
     }
 
     fn run(&mut self, place: usize, daemon: Daemon) {
@@ -167,11 +213,7 @@ impl Pair {
     /// It does not end.
     #[must_use]
     pub fn start_with_another_address(&mut self, place: usize) -> (Option<i32>, String) {
-        let mut daemon = Daemon::prepared(&self.text("10.0.0.11/24"), &[], |_| {});
-        let pid = self.lan.pid(NAMES[place]).to_string();
-        daemon.spawn_behind(&["nsenter", "-t", &pid, "-n"]);
-        let status = wait("it to end", || daemon.ended());
-        (status.code(), daemon.log_text())
+        self.refused(place, &self.text("10.0.0.11/24"))
     }
 
     /// The daemon of a place.
@@ -207,6 +249,12 @@ impl Pair {
         self.daemons[place].take().expect("a daemon").kill();
     }
 
+    /// What all that run have written, those of the pair first.
+    #[must_use]
+    pub fn logs(&self) -> String {
+        self.daemons.iter().flatten().map(Daemon::log_text).collect()
+    }
+
     /// Waits until the client is answered by a host of the pair, which holds the address then.
     ///
     /// # Panics
@@ -223,6 +271,15 @@ impl Pair {
             assert!(Instant::now() < end, "{} does not serve:\n{}", NAMES[place], logs.join("\n"));
             std::thread::park_timeout(Duration::from_millis(50));
         }
+    }
+
+    /// When a place's kernel first had the address after `since`, or that it has had it since before;
+    /// `None` where it has not.
+    #[must_use]
+    pub fn held_since(&self, place: usize, since: Instant) -> Option<Instant> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let spans = seen.held.get(place)?.iter();
+        spans.filter(|(_, to)| *to >= since).map(|(from, _)| (*from).max(since)).next()
     }
 
     /// Waits until the client is answered by whomever.

@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 37] = [
+const PACKAGES: [Package; 38] = [
     Package {
         name: "chromium",
         brings: "chromium",
@@ -89,6 +89,13 @@ const PACKAGES: [Package; 37] = [
         unit: Some("postgresql.service"),
         needed: For::RealServers,
         why: "a real database for `postgres` checks and monitors",
+    },
+    Package {
+        name: "pgpool2",
+        brings: "pgpool",
+        unit: Some("pgpool2.service"),
+        needed: For::RealServers,
+        why: "what the source document's watchdog guards: two of it, told by two nodes",
     },
     Package {
         name: "apache2",

@@ -30,9 +30,10 @@ const HUNT_MINUTES: &str = "60";
 
 type Task = (&'static str, &'static str, fn(&mut Step));
 
-const TASKS: [Task; 6] = [
+const TASKS: [Task; 7] = [
     ("frames", "10 million malformed frames to the decoder", frames),
     ("qemu", "100,000 hostile frames and a power cut at every word, to boards in QEMU", qemu),
+    ("failovers", "100 failovers of an address, and as many of a service", failovers),
     ("model", "every state of the model checker", model),
     ("fuzz", "10 minutes a target", fuzz_longer),
     ("hunt", "worlds drawn by chance, for an hour", hunt_longer),
@@ -78,6 +79,13 @@ fn qemu(step: &mut Step) {
     step.run(&mut cargo(["build", "--package", "giveover"]));
     let mut tests = cargo(["test", "--package", "giveover-tests", "--no-fail-fast"]);
     tests.args(["--test", "real_qemu", "--test", "real_qemu_daemon"]);
+    step.run_tests(tests.env("GIVEOVER_NIGHTLY", "1"));
+}
+
+fn failovers(step: &mut Step) {
+    step.run(&mut cargo(["build", "--package", "giveover"]));
+    let mut tests = cargo(["test", "--package", "giveover-tests", "--test", "real_failovers"]);
+    tests.args(["--", "--nocapture"]);
     step.run_tests(tests.env("GIVEOVER_NIGHTLY", "1"));
 }
 

@@ -136,6 +136,8 @@ pub enum Event {
     Recover {
         /// It ends by itself after this.
         lasts: Span,
+        /// Who must refuse new connections too: the others that are heard and serve.
+        among: Nodes,
     },
     /// It is over.
     Recovered,

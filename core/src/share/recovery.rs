@@ -6,6 +6,9 @@ use crate::time::{Instant, Span};
 use super::Share;
 use super::event::{Action, Actions, Answer, Message, Ticket, To};
 
+/// Who was heard and does not answer within this makes the start fail, however long it is to last.
+const ANSWER_WITHIN: Span = Span::from_secs(30);
+
 /// The one recovery that there can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recovery {
@@ -14,6 +17,7 @@ pub(super) enum Recovery {
     Asking {
         ticket: Ticket,
         waits_for: Nodes,
+        answer_by: Instant,
         until: Instant,
     },
     /// Begun here, and every node refuses new connections.
@@ -29,24 +33,36 @@ pub(super) enum Recovery {
 }
 
 impl Recovery {
-    pub(super) const fn until(&self) -> Option<Instant> {
+    /// When something has to be done about it.
+    pub(super) const fn due(&self) -> Option<Instant> {
         match self {
             Self::None => None,
-            Self::Asking { until, .. } | Self::Ours { until } | Self::Theirs { until, .. } => {
-                Some(*until)
-            }
+            Self::Asking { answer_by, .. } => Some(*answer_by),
+            Self::Ours { until } | Self::Theirs { until, .. } => Some(*until),
+        }
+    }
+
+    /// Who began it, as `me` knows, and when it ends by itself.
+    pub(super) const fn of(&self, me: Node) -> Option<(Node, Instant)> {
+        match self {
+            Self::None => None,
+            Self::Asking { until, .. } | Self::Ours { until } => Some((me, *until)),
+            Self::Theirs { by, until, .. } => Some((*by, *until)),
         }
     }
 }
 
 impl<const L: usize> Share<L> {
-    pub(super) fn recover(&mut self, lasts: Span, now: Instant, out: &mut Actions) {
+    pub(super) fn recover(&mut self, lasts: Span, among: Nodes, now: Instant, out: &mut Actions) {
         if self.is_recovering() {
             return out.push(Action::Answer(Answer::RefusedBy(self.me)));
         }
         let ticket = self.ticket();
-        let waits_for = self.others.with(self.me);
-        self.recovery = Recovery::Asking { ticket, waits_for, until: now.after(lasts) };
+        let known = among.iter().filter(|node| self.others.has(*node));
+        let waits_for = known.collect::<Nodes>().with(self.me);
+        let until = now.after(lasts);
+        let answer_by = now.after(ANSWER_WITHIN).min(until);
+        self.recovery = Recovery::Asking { ticket, waits_for, answer_by, until };
         out.push(Action::Block { ticket });
         out.push(Action::Send { to: To::All, message: Message::Block { lasts } });
     }
@@ -67,7 +83,7 @@ impl<const L: usize> Share<L> {
     }
 
     pub(super) fn end_if_due(&mut self, now: Instant, out: &mut Actions) {
-        if self.recovery.until().is_none_or(|until| until > now) {
+        if self.recovery.due().is_none_or(|due| due > now) {
             return;
         }
         match self.recovery {
@@ -110,6 +126,16 @@ impl<const L: usize> Share<L> {
     }
 
     pub(super) fn on_block(&mut self, from: Node, lasts: Span, now: Instant, out: &mut Actions) {
+        // Said again: what this node has done already it says again.
+        if let Recovery::Theirs { by, ticket, until } = &mut self.recovery {
+            if *by == from {
+                *until = now.after(lasts);
+                if ticket.is_none() {
+                    out.push(Action::Send { to: To::One(from), message: Message::Ready });
+                }
+                return;
+            }
+        }
         if self.is_recovering() {
             return out.push(Action::Send { to: To::One(from), message: Message::Refused });
         }
@@ -128,13 +154,29 @@ impl<const L: usize> Share<L> {
     }
 
     fn has_blocked(&mut self, node: Node, out: &mut Actions) {
-        let Recovery::Asking { ticket, waits_for, until } = self.recovery else { return };
+        let Recovery::Asking { ticket, waits_for, answer_by, until } = self.recovery else {
+            return;
+        };
         let waits_for = waits_for.without(node);
         if waits_for.is_empty() {
             self.recovery = Recovery::Ours { until };
             out.push(Action::Answer(Answer::Recovering));
         } else {
-            self.recovery = Recovery::Asking { ticket, waits_for, until };
+            self.recovery = Recovery::Asking { ticket, waits_for, answer_by, until };
+        }
+    }
+
+    /// Who speaks of what it has may have come back, or lost what it was told: it hears again how
+    /// long new connections are to be refused.
+    pub(super) fn remind(&self, to: Node, now: Instant, out: &mut Actions) {
+        let until = match self.recovery {
+            Recovery::Asking { until, .. } | Recovery::Ours { until } => until,
+            Recovery::None | Recovery::Theirs { .. } => return,
+        };
+        let left = u32::try_from(until.since(now)).unwrap_or(u32::MAX);
+        if left > 0 {
+            let message = Message::Block { lasts: Span::from_millis(left) };
+            out.push(Action::Send { to: To::One(to), message });
         }
     }
 

@@ -65,6 +65,7 @@ fn a_later_one_is_a_standby_at_once() {
 }
 
 /// Section 4.4, table W38: what is held goes before the notice, and the standby follows at once.
+// req 2.63 2.67 2.84
 #[test]
 fn an_active_that_stops_drops_first_and_tells_then() {
     for quorum in [TRUSTED, Quorum::Stay, Quorum::Fence] {
@@ -97,6 +98,7 @@ fn a_restarted_node_is_a_standby() {
 }
 
 /// Section 4.6 and table W51: under `trusted` a cut makes two actives; once it heals one stays.
+// req 2.69 2.85 2.105
 #[test]
 fn a_cut_under_trusted_makes_two_actives_and_healing_leaves_one() {
     let mut world = pair(TRUSTED);
@@ -194,6 +196,7 @@ fn who_is_cut_off_drops_before_the_others_take_over() {
 }
 
 /// Table W32: of the standbys the oldest stands, and is elected; the killed one lapses first.
+// req 2.80 2.81
 #[test]
 fn the_oldest_standby_takes_over() {
     let mut world = three();
@@ -267,6 +270,7 @@ fn a_witness_votes_and_never_stands() {
 }
 
 /// P3, tables W24 and W25: own life spent; the address goes before the word.
+// req 2.9 2.13 2.79 2.82
 #[test]
 fn a_node_that_cannot_serve_says_so() {
     let mut world = three();
@@ -285,9 +289,12 @@ fn a_node_that_cannot_serve_says_so() {
     world.site(A).look.own = Some(true);
     world.run(11_000);
     assert_eq!(roles(&world), [2, 3, 4]);
+    let known = world.peer(B).member(A).map(|member| member.role());
+    assert_eq!(known, Some(Role::Standby), "and the others know");
 }
 
 /// Table W20, W22: two failures are not three, and any success refills.
+// req 2.75
 #[test]
 fn life_is_spent_only_by_failures_in_a_row() {
     let mut world = pair(TRUSTED);
@@ -304,6 +311,7 @@ fn life_is_spent_only_by_failures_in_a_row() {
 
 /// Section 5.4, tables W26, W27, W50: who loses its trusted servers is down; when all do, nobody
 /// flaps, and when they are back exactly one is active.
+// req 2.7 2.22 2.83 2.104
 #[test]
 fn who_reaches_no_trusted_server_is_down() {
     let trusted = giveover_core::peer::Members { trusted: true, ..members(2, 0, TRUSTED) };

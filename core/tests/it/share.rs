@@ -210,27 +210,27 @@ fn recovery_blocks_every_node_or_none_and_ends() {
     let blocked = |world: &World| world.sites.iter().filter(|site| site.blocked).count();
     let lasts = Span::from_secs(30);
     let mut world = World::new(3);
-    world.tell(B, Event::Recover { lasts });
+    world.tell(B, Event::Recover { lasts, among: of(&[0, 1, 2]) });
     assert_eq!((blocked(&world), &world.sites[1].answers), (3, &vec![Answer::Recovering]));
     // A second one cannot begin meanwhile, here or there.
-    world.tell(C, Event::Recover { lasts });
+    world.tell(C, Event::Recover { lasts, among: of(&[0, 1, 2]) });
     assert_eq!(world.sites[2].answers, [Answer::RefusedBy(C)]);
     world.tell(B, Event::Recovered);
     assert_eq!(blocked(&world), 0);
     // One that cannot is enough.
     world.site(C).can_block = false;
-    world.tell(A, Event::Recover { lasts });
+    world.tell(A, Event::Recover { lasts, among: of(&[0, 1, 2]) });
     assert_eq!((blocked(&world), &world.sites[0].answers), (0, &vec![Answer::RefusedBy(C)]));
     // Nobody says that it is over.
     world.site(C).can_block = true;
-    world.tell(A, Event::Recover { lasts });
+    world.tell(A, Event::Recover { lasts, among: of(&[0, 1, 2]) });
     assert_eq!(blocked(&world), 3);
     world.cut = vec![(A, B), (A, C)];
     world.run(31);
     assert_eq!(blocked(&world), 0);
     // Somebody does not answer.
     world.cut = vec![(A, C)];
-    world.tell(A, Event::Recover { lasts });
+    world.tell(A, Event::Recover { lasts, among: of(&[0, 1, 2]) });
     world.run(31);
     assert_eq!(world.sites[0].answers.last(), Some(&Answer::TimedOut));
     assert_eq!(blocked(&world), 0);
@@ -272,7 +272,7 @@ fn the_laws_of_sharing() {
                     term: number.term,
                 },
                 3 => Event::Asked { kind, members },
-                4 => Event::Recover { lasts },
+                4 => Event::Recover { lasts, among: members },
                 5 => Event::Recovered,
                 6 => Event::Blocked { ticket, ok: random.percent(70) },
                 _ => Event::Frame { from: Node(random.below(4) as u8), message },
@@ -292,4 +292,56 @@ fn the_laws_of_sharing() {
             }
         }
     }
+}
+
+/// Who was away when it began is told when it is heard again; who is not asked is not waited for.
+#[test]
+fn recovery_reaches_who_comes_back() {
+    let lasts = Span::from_secs(60);
+    let mut world = World::new(3);
+    world.cut = vec![(A, C), (C, A)];
+    world.tell(A, Event::Recover { lasts, among: of(&[1]) });
+    assert_eq!(world.sites[0].answers, [Answer::Recovering]);
+    assert!(!world.sites[2].blocked);
+    world.cut.clear();
+    world.run(10);
+    assert!(world.sites[2].blocked, "it was told when it was heard again");
+    let until = world.sites[0].share.recovery().map(|(_, until)| until);
+    for site in &world.sites {
+        assert_eq!(site.share.recovery(), until.map(|until| (A, until)));
+    }
+    world.run(60);
+    assert!(world.sites.iter().all(|site| !site.blocked && !site.share.is_recovering()));
+}
+
+/// A frame that was lost is sent again: the other says what it has, and hears that it is to block.
+#[test]
+fn a_lost_block_is_said_again() {
+    let lasts = Span::from_secs(300);
+    let mut world = World::new(2);
+    world.cut = vec![(A, B)];
+    world.tell(A, Event::Recover { lasts, among: of(&[1]) });
+    assert!(world.sites[0].answers.is_empty());
+    world.cut.clear();
+    world.run(10);
+    assert_eq!(world.sites[0].answers, [Answer::Recovering]);
+    // One that never answers makes it fail long before it would have ended.
+    world.tell(A, Event::Recovered);
+    world.cut = vec![(A, B)];
+    world.tell(A, Event::Recover { lasts, among: of(&[1]) });
+    world.run(31);
+    assert_eq!(world.sites[0].answers.last(), Some(&Answer::TimedOut));
+    assert!(!world.sites[0].blocked);
+}
+
+/// An active whose term is older than what was told numbers nothing, and says so.
+#[test]
+fn who_is_active_in_an_old_term_numbers_nothing() {
+    let durable = Durable { number: Number { term: 9, n: 2 }, pool: Pool::default() };
+    let mut share = Share::<4>::new(A, Nodes::only(B), durable, ms(0));
+    share.handle(Event::Active { node: Some(A), term: 8 }, ms(0));
+    let members = of(&[0]);
+    let actions = share.handle(Event::Asked { kind: Kind::Detach, members }, ms(0));
+    assert_eq!(actions.as_slice(), [Action::Answer(Answer::NobodyActive)]);
+    assert_eq!((share.number(), *share.pool()), (durable.number, Pool::default()));
 }

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::duration;
 use super::exit::{Exit, Stop};
 use super::json;
 use super::place;
@@ -26,6 +27,51 @@ enum Action {
     },
     /// Give a group over to another node, in good order
     Switch(Switch),
+    /// Members of the group's pool take part again, on every node
+    Attach(Members),
+    /// Members of the group's pool take part no more, on every node
+    Detach(Members),
+    /// Make a member of the group's pool the primary, on every node
+    Promote(Members),
+    /// Refuse new connections to the group's service on every node, for a while
+    Recover(Recover),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The active numbers it, and every node carries it out once; who is away does when \
+                  it comes back."
+)]
+struct Members {
+    /// The members
+    #[arg(value_name = "MEMBER", required = true)]
+    members: Vec<String>,
+    /// The group, where there are several
+    #[arg(long, value_name = "GROUP")]
+    group: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Established connections go on. Either every node that is heard refuses new ones, \
+                  or none does, which is said and exits 1. It ends with --end on the same node, or \
+                  by itself."
+)]
+struct Recover {
+    /// The group, where there are several
+    #[arg(value_name = "GROUP")]
+    group: Option<String>,
+    /// It ends by itself after this
+    #[arg(
+        long = "for",
+        value_name = "DURATION",
+        value_parser = duration::parse,
+        default_value = "10m"
+    )]
+    length: u64,
+    /// It is over
+    #[arg(long)]
+    end: bool,
 }
 
 #[derive(Debug, Args)]
@@ -47,7 +93,24 @@ struct Switch {
 }
 
 pub(super) fn run(verb: Node, session: &mut Session<'_>) -> Result<Exit, Stop> {
+    let shared = |action: &str, Members { members, group }: Members| Command {
+        verb: "node".into(),
+        action: Some(action.into()),
+        services: members,
+        group,
+        ..Command::default()
+    };
     match verb.action {
+        Action::Attach(members) => session.command(&shared("attach", members)),
+        Action::Detach(members) => session.command(&shared("detach", members)),
+        Action::Promote(members) => session.command(&shared("promote", members)),
+        Action::Recover(Recover { group, length, end }) => session.command(&Command {
+            verb: "node".into(),
+            action: Some(if end { "recovered" } else { "recover" }.into()),
+            for_ms: Some(length),
+            group,
+            ..Command::default()
+        }),
         Action::Status { groups } => status(&groups, session),
         Action::Switch(Switch { group, to, force }) => session.command(&Command {
             verb: "node".into(),

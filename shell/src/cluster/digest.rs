@@ -27,7 +27,10 @@ pub fn of(plan: &ClusterPlan, group: &GroupPlan) -> Digests {
         limits.stand_step,
     ];
     Digests {
-        addresses: hash(&(&*group.name, &group.addresses, &group.services, group.everywhere)),
+        addresses: hash(&(
+            (&*group.name, &group.addresses, &group.services, group.everywhere),
+            group.pool.as_ref().map(|pool| (&*pool.name, &pool.members)),
+        )),
         members: hash(&(&nodes, members.quorum, members.accept_two_holders)),
         thresholds: hash(&(times, limits.life, limits.rate)),
     }

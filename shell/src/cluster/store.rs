@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use giveover_core::peer;
+use giveover_core::{peer, share};
 use serde::{Deserialize, Serialize};
 
 /// The first line of the file; a later version's is not read half.
@@ -49,6 +49,9 @@ struct Kept {
     form: u32,
     incarnation: u64,
     groups: Vec<(String, peer::Durable)>,
+    /// What each group shares; files of before it have none.
+    #[serde(default)]
+    shared: Vec<(String, share::Durable)>,
 }
 
 /// The file, and what it holds.
@@ -97,10 +100,28 @@ impl Store {
     /// Those of the disk; what was kept before is kept still.
     pub fn keep(&mut self, name: &str, durable: peer::Durable) -> io::Result<()> {
         let before = self.kept.clone();
-        match self.kept.groups.iter_mut().find(|(known, _)| known == name) {
-            Some((_, kept)) => *kept = durable,
-            None => self.kept.groups.push((name.to_owned(), durable)),
-        }
+        put(&mut self.kept.groups, name, durable);
+        self.write_or(before)
+    }
+
+    /// What the group called `name` shares.
+    #[must_use]
+    pub fn shared(&self, name: &str) -> share::Durable {
+        let found = self.kept.shared.iter().find(|(known, _)| known == name);
+        found.map(|(_, durable)| *durable).unwrap_or_default()
+    }
+
+    /// Keeps what the group called `name` shares, durably.
+    ///
+    /// # Errors
+    /// Those of the disk; what was kept before is kept still.
+    pub fn keep_shared(&mut self, name: &str, durable: share::Durable) -> io::Result<()> {
+        let before = self.kept.clone();
+        put(&mut self.kept.shared, name, durable);
+        self.write_or(before)
+    }
+
+    fn write_or(&mut self, before: Kept) -> io::Result<()> {
         let written = self.write();
         if written.is_err() {
             self.kept = before;
@@ -117,6 +138,13 @@ impl Store {
         fs::rename(&beside, &self.path)?;
         let dir = self.path.parent().filter(|dir| !dir.as_os_str().is_empty());
         File::open(dir.unwrap_or(Path::new(".")))?.sync_all()
+    }
+}
+
+fn put<T>(all: &mut Vec<(String, T)>, name: &str, durable: T) {
+    match all.iter_mut().find(|(known, _)| known == name) {
+        Some((_, kept)) => *kept = durable,
+        None => all.push((name.to_owned(), durable)),
     }
 }
 
@@ -141,8 +169,9 @@ fn parse(bytes: &[u8]) -> Result<Kept, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use giveover_core::node::Node;
+    use giveover_core::node::{Node, Nodes};
     use giveover_core::peer::{Ballot, Durable};
+    use giveover_core::share::{Number, Pool};
 
     use super::*;
 
@@ -153,8 +182,25 @@ mod tests {
         assert_eq!((store.incarnation(), store.group("front")), (5000, Durable::default()));
         let durable = Durable { term: 7, ballot: Some(Ballot { term: 8, node: Node(1) }) };
         store.keep("front", durable).expect("kept");
+        let number = Number { term: 7, n: 3 };
+        let pool = Pool { detached: Nodes::only(Node(0)), primary: Some(Node(1)) };
+        let shared = share::Durable { number, pool };
+        store.keep_shared("front", shared).expect("kept");
         let again = Store::open(dir.path(), 4000).expect("a store");
         assert_eq!((again.incarnation(), again.group("front")), (5001, durable));
+        assert_eq!(
+            (again.shared("front"), again.shared("back")),
+            (shared, share::Durable::default())
+        );
+    }
+
+    #[test]
+    fn a_file_from_before_anything_was_shared_is_read() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let text = "{\"form\":1,\"incarnation\":7,\"groups\":[]}";
+        fs::write(dir.path().join("cluster"), text).expect("a file");
+        let store = Store::open(dir.path(), 1).expect("a store");
+        assert_eq!((store.incarnation(), store.shared("front")), (8, share::Durable::default()));
     }
 
     #[test]

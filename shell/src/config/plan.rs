@@ -17,7 +17,7 @@ use giveover_core::weight::Weight;
 use serde::{Deserialize, Serialize};
 
 use super::agent::AgentPlan;
-pub use super::cluster::{ClusterPlan, Fence, GroupPlan, NodePlan};
+pub use super::cluster::{ClusterPlan, Fence, GroupPlan, NodePlan, RecoveryPlan, SharedPool};
 use super::database::DatabasePlan;
 use super::few::Few;
 use super::instance::Instance;

@@ -41,6 +41,7 @@ impl Daemon {
         }
         self.ending = true;
         self.say_host(message::Event::DaemonStopped, host::daemon_stopped(why, self.leave));
+        self.tell_legacy_stop();
         self.supervisor.stopping();
         self.ask_why_we_end();
         self.stop_groups();

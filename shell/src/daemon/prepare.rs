@@ -19,7 +19,8 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::start::{self, Options, SYSTEM_FILE, exit};
 use crate::config::plan::Plan;
-use crate::config::{self, Loaded, pack};
+use crate::config::{self, Level, Loaded, Report, pack};
+use crate::message::watchdog;
 
 /// The start of the last word of the second step's command line; the descriptor's number follows.
 const WORD: &str = "--prepared=";
@@ -68,9 +69,22 @@ fn load(options: &Options) -> Result<Plan, u8> {
             let text = format!("{report}{}", report.summary());
             // A closed standard error changes nothing about the exit status.
             let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+            for line in legacy_lines(&report) {
+                let _ = writeln!(std::io::stderr(), "{line}");
+            }
             Err(exit::CONFIGURATION)
         }
     }
+}
+
+/// What the source document's watchdog says of a file that lacks peers or addresses.
+fn legacy_lines(report: &Report) -> &'static [&'static str] {
+    let of_nodes = report.findings().iter().any(|finding| {
+        let error = finding.level == Level::Error;
+        let about = ["cluster", "nodes and groups", "group.", "node."];
+        error && about.iter().any(|word| finding.message.starts_with(word))
+    });
+    if of_nodes { &watchdog::BAD_CONFIGURATION } else { &[] }
 }
 
 /// A witness serves nothing: what else the file has is for the others.

@@ -76,6 +76,8 @@ pub mod exit {
     pub const NO_PRIVILEGE: u8 = 10;
     /// No trusted server answers, and there are other nodes.
     pub const NO_TRUSTED: u8 = 11;
+    /// Somebody has the address that is to be held, and nobody is active.
+    pub const ADDRESS_IN_USE: u8 = 12;
     /// A peer refuses this node.
     pub const REFUSED_BY_PEER: u8 = 13;
     /// The port that nodes hear each other on is taken.
@@ -301,6 +303,7 @@ impl Daemon {
             self.settle_need(service);
         }
         self.begin_pools();
+        self.begin_sharing();
         self.look_after_journal(); // the first wait may be a long one
         self.feed_supervisor();
         self.supervisor.ready(&self.one_line());
@@ -351,7 +354,8 @@ impl Daemon {
         watch.is_some_and(|watch| watch.checks.iter().any(|check| check.result.is_none()))
     }
 
-    fn without(self, status: u8, text: &str) -> u8 {
+    fn without(mut self, status: u8, text: &str) -> u8 {
+        self.tell_legacy_refusal(status);
         let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
         self.finish(Ok(()));
         status

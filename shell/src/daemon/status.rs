@@ -238,6 +238,14 @@ impl Daemon {
         doc
     }
 
+    /// Trusted servers, each as it answered last.
+    pub(super) fn trusted_docs(&self) -> Vec<CheckDoc> {
+        let (plan, watch) = (self.plan.services.get(self.shown()), self.watches.get(self.shown()));
+        let (Some(plan), Some(watch)) = (plan, watch) else { return Vec::new() };
+        let checks = plan.checks.iter().zip(&watch.checks);
+        checks.map(|it| self.check_doc(plan, watch, it)).collect()
+    }
+
     /// `doc`, with what there is to show of heartbeats.
     fn with_agent(&self, plan: &ServicePlan, check: &CheckPlan, mut doc: CheckDoc) -> CheckDoc {
         if !matches!(check.kind, Kind::Agent(_)) {

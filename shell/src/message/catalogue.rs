@@ -269,6 +269,11 @@ catalogue! {
     /// Nodes could not do what they should: a vote that was not kept, a fence that was not
     /// acknowledged, a stop that is not proven, two that are active.
     Nodes "nodes" Error 0xe51a7c93d0b64281a6f80e4d7b3c2f9a;
+    /// A command about members of a pool was carried out here as on every node: which, and by whom it
+    /// was numbered.
+    Shared "shared" Notice 0x7d21c6e8f43b4a90b5d80e2f96a1c374;
+    /// A recovery has begun, failed to begin, or ended: while it lasts no node takes new connections.
+    Recovery "recovery" Notice 0x1f86b0d35ea94c7290c4d7e83ab5162e;
     /// How the nodes of the configuration decide between them, and what each fault costs.
     Decides "decides" Notice 0x27f3b8d51ce94a0e8d65f1a904b7e3c2;
     /// The configuration was read again. Services whose name stays keep their histories.

@@ -67,8 +67,62 @@ pub struct GroupDoc {
     pub trusted_answering: u16,
     /// Trusted servers.
     pub trusted: u16,
+    /// The same one by one: what each answered last, and how fast.
+    pub trusted_servers: Vec<CheckDoc>,
+    /// Where the addresses are, if the file says so.
+    pub interface: Option<String>,
+    /// Where it is active: whether it may be given over now, and to whom, or why not.
+    pub may_give: Option<String>,
+    /// So long an active must be silent before it is replaced.
+    pub wait_ms: u64,
+    /// Between two looks.
+    pub interval_ms: u64,
     /// The nodes in file order.
     pub nodes: Vec<NodeDoc>,
+    /// The pool that its nodes share, if they do.
+    pub pool: Option<SharedDoc>,
+    /// New connections are refused on every node, if they are.
+    pub recovery: Option<RecoveryDoc>,
+}
+
+/// A pool that the nodes of a group share.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SharedDoc {
+    /// Its name.
+    pub name: String,
+    /// The newest command that was carried out here: `TERM.NUMBER`; `0.0` before the first.
+    pub command: String,
+    /// The member that was promoted last.
+    pub primary: Option<String>,
+    /// Its members in file order.
+    pub members: Vec<SharedMemberDoc>,
+}
+
+/// One member of a pool that nodes share.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SharedMemberDoc {
+    /// Its place, counted from 0.
+    pub index: u8,
+    /// Its name.
+    pub name: String,
+    /// `HOST:PORT`.
+    pub address: String,
+    /// As the source document numbers it: 2 takes part, 3 does not.
+    pub state: u8,
+    /// A command took it out on every node.
+    pub detached: bool,
+}
+
+/// A recovery that lasts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecoveryDoc {
+    /// The node on which it was begun.
+    pub by: String,
+    /// When it ends by itself.
+    pub left_ms: u64,
 }
 
 /// One node, as this one sees it.
@@ -112,6 +166,8 @@ pub struct NodeDoc {
     pub why_text: Option<String>,
     /// Why it is not accepted: its configuration differs.
     pub refused: Option<String>,
+    /// What the group's checks of it found last, where this node asks them.
+    pub checks: Vec<CheckDoc>,
     /// There is a connection to it.
     pub connected: bool,
     /// Frames taken.
@@ -565,16 +621,16 @@ pub struct Command {
     /// `monitor_start`, `reload`, `debug`, `board`, `pool`, `node`.
     pub verb: String,
     /// `board`: `pair`, `confirm`, `arm`, `disarm`, `grace`, `clear`, `reset`, `end`. `pool`: `drain`,
-    /// `enable`, `report`.
+    /// `enable`, `report`. `node`: `switch`, `attach`, `detach`, `promote`, `recover`, `recovered`.
     #[serde(default)]
     pub action: Option<String>,
-    /// The services meant; for `pool` a pool and a member, for `node` a group.
+    /// The services meant; for `pool` a pool and a member, for `node` a group or members.
     #[serde(default)]
     pub services: Vec<String>,
     /// All of them.
     #[serde(default)]
     pub all: bool,
-    /// `hold`: for how long; null with `for_ever`.
+    /// `hold`, `node recover`: for how long; null with `for_ever`.
     #[serde(default)]
     pub for_ms: Option<u64>,
     /// `hold`: the reason.
@@ -604,6 +660,9 @@ pub struct Command {
     /// `node switch`: this node becomes active by a person's word alone.
     #[serde(default)]
     pub force: bool,
+    /// `node attach` and the like: the group, where there are several.
+    #[serde(default)]
+    pub group: Option<String>,
 }
 
 /// The answer to a command. It comes when the command has been carried out or refused.

@@ -1,21 +1,22 @@
 //! `giveover node status`: who is active, a line a node, and what follows if one dies.
 
-use super::model::{GroupDoc, NodeDoc};
+use super::model::{CheckDoc, GroupDoc, NodeDoc, SharedMemberDoc};
 use super::paint::Paint;
 use super::table::{Column, Edge, Table, WIDTH, cut};
 use crate::message::span;
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     ("NODE", Edge::Left),
     ("ROLE", Edge::Left),
     ("ADDRESS", Edge::Left),
     ("HEARD", Edge::Right),
     ("LIFE", Edge::Left),
+    ("CHECKS", Edge::Left),
     ("REFUSED FRAMES", Edge::Left),
 ];
 
-/// The columns that give way on a narrow screen: the address, the name.
-const SOFT: [usize; 2] = [2, 0];
+/// The columns that give way on a narrow screen: the checks, the address, the name.
+const SOFT: [usize; 3] = [5, 2, 0];
 
 /// The screen for a terminal.
 #[must_use]
@@ -50,13 +51,48 @@ fn section(group: &GroupDoc, paint: Paint) -> Vec<String> {
         lines.push(format!("strangers  {} frames of nobody known dropped", group.strangers));
     }
     if group.trusted > 0 {
-        lines.push(format!("trusted  {} of {} answer", group.trusted_answering, group.trusted));
+        lines.push(cut(&trusted(group), WIDTH));
     }
+    if let Some(may) = &group.may_give {
+        lines.push(cut(&format!("{may}; failback is manual"), WIDTH));
+    }
+    lines.extend(shared(group).map(|text| cut(&text, WIDTH)));
     lines.push(cut(&outlook(group), WIDTH));
     lines
 }
 
-/// `front   active here for 3d, term 7, 2 of 3 votes   lease 5s, 4.2s of it left`
+/// `trusted  2 of 2 answer: 10.0.0.254 1ms, 10.0.0.53:53 1ms`
+fn trusted(group: &GroupDoc) -> String {
+    let server = |check: &CheckDoc| match &*check.outcome {
+        "healthy" => format!("{} {}ms", check.name, check.ms),
+        _ => format!("{} {}", check.name, check.cause),
+    };
+    let servers: Vec<String> = group.trusted_servers.iter().map(server).collect();
+    let colon = if servers.is_empty() { "" } else { ": " };
+    let (answering, all) = (group.trusted_answering, group.trusted);
+    format!("trusted  {answering} of {all} answer{colon}{}", servers.join(", "))
+}
+
+/// `pool db, command 7.2   0 a 10.0.0.11:5432 state 3 detached   1 b 10.0.0.12:5432 state 2 primary`
+fn shared(group: &GroupDoc) -> impl Iterator<Item = String> {
+    let pool = group.pool.as_ref().map(|pool| {
+        let members = pool.members.iter().map(|member| {
+            let SharedMemberDoc { index, name, address, state, detached } = member;
+            let more = if *detached { " detached" } else { "" };
+            let first = if pool.primary.as_ref() == Some(name) { " primary" } else { "" };
+            format!("   {index} {name} {address} state {state}{more}{first}")
+        });
+        format!("pool {}, command {}{}", pool.name, pool.command, members.collect::<String>())
+    });
+    let recovery = group.recovery.as_ref().map(|recovery| {
+        let left = span::compact(recovery.left_ms);
+        let by = &recovery.by;
+        format!("recovery  no node takes new connections; begun on {by}, ends by itself in {left}")
+    });
+    [pool, recovery].into_iter().flatten()
+}
+
+/// `front   active here for 3d, term 7, 2 of 3 votes   10.0.0.10/24 on eth0, lease 5s, renewed 0.8s ago`
 fn heading(group: &GroupDoc, paint: Paint) -> String {
     let name = &group.name;
     let length = span::compact(group.for_ms);
@@ -68,10 +104,15 @@ fn heading(group: &GroupDoc, paint: Paint) -> String {
             }
             if !group.addresses.is_empty() {
                 text += &format!("   {}", group.addresses.join(", "));
+                if let Some(interface) = &group.interface {
+                    text += &format!(" on {interface}");
+                }
             }
             if let Some(left) = group.grant_left_ms {
                 let lease = span::compact(group.lease_ms);
-                text += &format!("   lease {lease}, {} of it left", tenths(left));
+                let ago = tenths(group.lease_ms.saturating_sub(left));
+                let gap = if group.addresses.is_empty() { "   " } else { ", " };
+                text += &format!("{gap}lease {lease}, renewed {ago} ago");
             }
             if !group.holds {
                 text += "   COMING UP";
@@ -107,8 +148,25 @@ fn cells(node: &NodeDoc) -> Vec<String> {
             true => "-".to_owned(),
             false => format!("{} of {}", node.life, node.life_of),
         },
+        checks(node),
         if node.me { "-".to_owned() } else { refused.to_string() },
     ]
+}
+
+/// `front 200 1ms`
+fn checks(node: &NodeDoc) -> String {
+    let words = |check: &CheckDoc| match &*check.outcome {
+        "none" => format!("{} -", check.name),
+        "unmeasured" => format!("{} ? {}", check.name, check.cause),
+        _ => [&check.name, &check.cause, &format!("{}ms", check.ms)]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(" "),
+    };
+    let words: Vec<String> = node.checks.iter().map(words).collect();
+    if words.is_empty() { "-".to_owned() } else { words.join(", ") }
 }
 
 /// `0.6s`, and from ten seconds on as everywhere.
@@ -136,8 +194,14 @@ fn outlook(group: &GroupDoc) -> String {
     let stands = |node: &&NodeDoc| !node.witness && node.alive && node.role == "standby";
     let next = group.nodes.iter().find(stands).map(|node| node.name.as_str());
     match (group.takeover_ms, next) {
-        (Some(ms), Some(next)) => {
-            format!("if {who} dies: {next} takes over within {}", span::compact(ms))
+        (Some(_), Some(next)) => {
+            // What is promised; the turns of others and an interval's checks are in it.
+            let sum = group.wait_ms + group.interval_ms + 1000;
+            let (wait, interval) = (span::compact(group.wait_ms), span::compact(group.interval_ms));
+            let sum = span::compact(sum);
+            format!(
+                "if {who} dies: {next} takes over within {wait} wait + {interval} interval + 1s = {sum}"
+            )
         }
         (_, None) => format!("if {who} dies: NOBODY can take over now"),
         (None, Some(next)) => {
@@ -161,6 +225,7 @@ pub fn plain(groups: &[GroupDoc]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::model::{RecoveryDoc, SharedDoc};
 
     fn node(name: &str, role: &str) -> NodeDoc {
         NodeDoc {
@@ -176,9 +241,35 @@ mod tests {
         }
     }
 
+    fn check(name: &str, cause: &str, ms: u32) -> CheckDoc {
+        CheckDoc {
+            name: name.to_owned(),
+            outcome: "healthy".to_owned(),
+            cause: cause.to_owned(),
+            ms,
+            ..CheckDoc::default()
+        }
+    }
+
     #[test]
     fn an_active_with_a_standby_and_one_that_was_never_seen() {
         let mut me = node("gw-a", "active");
+        me.checks = vec![check("front", "200", 1)];
+        let mut gw_b = node("gw-b", "standby");
+        gw_b.checks = vec![check("front", "200", 2)];
+        let member = |index, name: &str, address: &str, state| SharedMemberDoc {
+            index,
+            name: name.to_owned(),
+            address: address.to_owned(),
+            state,
+            detached: state == 3,
+        };
+        let pool = SharedDoc {
+            name: "db".to_owned(),
+            command: "7.2".to_owned(),
+            primary: Some("b".to_owned()),
+            members: vec![member(0, "a", "10.0.0.11:5432", 3), member(1, "b", "10.0.0.12:5432", 2)],
+        };
         (me.me, me.heard_ms) = (true, None);
         let mut door = node("door", "init");
         (door.witness, door.alive, door.heard_ms) = (true, false, None);
@@ -194,20 +285,34 @@ mod tests {
             lease_ms: 5000,
             grant_left_ms: Some(4200),
             takeover_ms: Some(9000),
-            nodes: vec![me, node("gw-b", "standby"), door],
+            wait_ms: 8000,
+            interval_ms: 10_000,
+            addresses: vec!["10.0.0.10/24".to_owned()],
+            interface: Some("eth0".to_owned()),
+            trusted_answering: 2,
+            trusted: 2,
+            trusted_servers: vec![check("10.0.0.254", "reply", 1), check("10.0.0.53:53", "", 2)],
+            may_give: Some("giveover of front to gw-b is allowed now".to_owned()),
+            nodes: vec![me, gw_b, door],
+            pool: Some(pool),
+            recovery: Some(RecoveryDoc { by: "gw-b".to_owned(), left_ms: 42_000 }),
             ..GroupDoc::default()
         };
         let text = screen(std::slice::from_ref(&group), Paint::new(false));
         let expected = "\
-front   active here for 3d, term 7, 2 of 3 votes   lease 5s, 4.2s of it left
+front   active here for 3d, term 7, 2 of 3 votes   10.0.0.10/24 on eth0, lease 5s, renewed 0.8s ago
 
-NODE    ROLE     ADDRESS        HEARD  LIFE    REFUSED FRAMES
-gw-a *  active   10.0.0.1:9706      -  3 of 3  -
-gw-b    standby  10.0.0.1:9706   0.6s  3 of 3  0
-door    witness  10.0.0.1:9706      -  -       0
+NODE    ROLE     ADDRESS        HEARD  LIFE    CHECKS         REFUSED FRAMES
+gw-a *  active   10.0.0.1:9706      -  3 of 3  front 200 1ms  -
+gw-b    standby  10.0.0.1:9706   0.6s  3 of 3  front 200 2ms  0
+door    witness  10.0.0.1:9706      -  -       -              0
 
 door: refused: nothing listens on its port
-if this node dies: gw-b takes over within 9s
+trusted  2 of 2 answer: 10.0.0.254 1ms, 10.0.0.53:53 2ms
+giveover of front to gw-b is allowed now; failback is manual
+pool db, command 7.2   0 a 10.0.0.11:5432 state 3 detached   1 b 10.0.0.12:5432 state 2 primary
+recovery  no node takes new connections; begun on gw-b, ends by itself in 42s
+if this node dies: gw-b takes over within 8s wait + 10s interval + 1s = 19s
 ";
         assert_eq!(text, expected);
         assert_eq!(plain(&[group]).lines().count(), 3);

@@ -14,6 +14,7 @@ use super::super::tree::{Entry, Node, Table, Value};
 use super::super::values;
 use super::keys;
 use super::node::NodePlan;
+use super::shared::{self, RecoveryPlan, SharedPool};
 
 /// One group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +42,10 @@ pub struct GroupPlan {
     pub on_standby: Option<Vec<String>>,
     /// A node that gave it over does not get it back within this.
     pub pingpong_interval: Span,
+    /// The pool whose members are attached and detached on every node at once.
+    pub pool: Option<SharedPool>,
+    /// How new connections are refused while a recovery lasts.
+    pub recovery: Option<RecoveryPlan>,
 }
 
 /// What is run for an address, which stands for `$ADDRESS` and `$_IP_$` in its words.
@@ -71,7 +76,7 @@ pub(super) fn read_all(
     for (entry, table) in super::tables("group", entry, out) {
         let path = format!("group.{}", entry.key);
         let reader = Reader::new(table, header(entry), path, &[keys::GROUP], out);
-        let group = read(&entry.key, &reader, root, nodes, out);
+        let group = read(&entry.key, &reader, root, (nodes, &groups), out);
         unique(&group, &reader, &groups, out);
         startable(&group, &reader, root, out);
         groups.push(group);
@@ -83,7 +88,7 @@ fn read(
     name: &str,
     reader: &Reader<'_>,
     root: &Table,
-    nodes: &[NodePlan],
+    (nodes, before): (&[NodePlan], &[GroupPlan]),
     out: &mut Findings,
 ) -> GroupPlan {
     let service = |key: &str, node: &Node, out: &mut Findings| service(key, node, root, out);
@@ -124,7 +129,14 @@ fn read(
         pingpong_interval: reader
             .read("pingpong_interval", values::span, out)
             .unwrap_or(Span::from_secs(3600)),
+        pool: shared::pool(reader, root, pools_of(before), out),
+        recovery: shared::recovery(reader, out),
     }
+}
+
+/// Groups with the pools they share.
+fn pools_of(groups: &[GroupPlan]) -> impl Iterator<Item = (&str, &str)> {
+    groups.iter().filter_map(|it| Some((it.name.as_str(), it.pool.as_ref()?.name.as_str())))
 }
 
 /// What is in two groups would have to be in two places.

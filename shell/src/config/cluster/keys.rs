@@ -81,4 +81,24 @@ pub(super) const GROUP: &[Key] = &[
         "1h",
         "a node that gave it over does not get it back within",
     ),
+    key(
+        "pool",
+        "name",
+        "",
+        "the pool whose members are attached and detached on every node at once",
+    ),
+    key("promote", "list of words", "", "makes $MEMBER the primary, once on every node"),
+    key(
+        "recovery",
+        "{ ports } or { block, unblock }",
+        "",
+        "what refuses new connections meanwhile",
+    ),
+];
+
+/// `group.NAME.recovery`.
+pub(super) const RECOVERY: &[Key] = &[
+    key("ports", "list of ports", "", "new connections to these are reset, by nftables"),
+    key("block", "list of words", "", "refuses new connections; exit 0 says that it does"),
+    key("unblock", "list of words", "", "takes them again"),
 ];

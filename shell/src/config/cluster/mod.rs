@@ -7,6 +7,7 @@ mod group;
 mod keys;
 mod later;
 mod node;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::group::{Commands, GroupPlan};
 pub use self::node::NodePlan;
+pub use self::shared::{RecoveryPlan, SharedPool};
 use super::reader::{Reader, header};
 use super::report::Findings;
 use super::tree::{Entry, Node, Table, Value};

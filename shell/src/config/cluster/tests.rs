@@ -34,6 +34,7 @@ fn cluster(keys: &str) -> String {
 }
 
 /// The pair of the interfaces' third example.
+// req 2.78
 #[test]
 fn the_pair_with_a_witness_is_taken_with_its_defaults() {
     let text = cluster("quorum = \"majority\"")
@@ -207,4 +208,36 @@ fn two_holders_are_warned_of() {
            services = [\"web\"]\n";
     let warnings = super::super::load_str("pair.toml", &text).expect("taken").warnings.to_string();
     assert!(warnings.contains("two-holders"), "{warnings}");
+}
+
+/// A pool and a recovery that nodes share: named once, and checked like everything else.
+#[test]
+fn what_a_group_shares_is_checked() {
+    let more = "[pool.db]\ncheck.port = \"tcp\"\n[pool.db.member]\na = \"10.0.0.11:5432\"\n\
+                b = \"10.0.0.12:5432\"\n[group.front]\naddresses = [\"10.0.0.10/24\"]\n";
+    let with = |keys: &str| cluster("quorum = \"stay\"") + more + keys;
+    let taken = plan(&with(
+        "pool = \"db\"\npromote = [\"promote\", \"$MEMBER\"]\n\
+                            recovery = { ports = [5432, 80] }\n",
+    ));
+    let group = &taken.groups[0];
+    let pool = group.pool.as_ref().expect("a pool");
+    assert_eq!((&*pool.name, pool.members.join(" ")), ("db", "a b".to_owned()));
+    assert_eq!(pool.promote.as_ref().map(Vec::len), Some(2));
+    assert_eq!(group.recovery, Some(RecoveryPlan::Ports([80, 5432].into_iter().collect())));
+    let commands = plan(&with("recovery = { block = [\"a\"], unblock = [\"b\"] }\n"));
+    assert!(matches!(commands.groups[0].recovery, Some(RecoveryPlan::Commands { .. })));
+
+    says(&with("pool = \"bd\"\n"), &["no pool is called `bd`", "did you mean `db`?"]);
+    says(&with("promote = [\"promote\"]\n"), &["promote: needs `pool` as well"]);
+    for wrong in
+        ["{}", "{ block = [\"a\"] }", "{ ports = [80], block = [\"a\"], unblock = [\"b\"] }"]
+    {
+        let text = with(&format!("recovery = {wrong}\n"));
+        says(&text, &["needs `ports`, or `block` and `unblock`"]);
+    }
+    says(&with("recovery = { ports = [] }\n"), &["ports: must not be empty"]);
+    says(&with("recovery = { ports = [0] }\n"), &["must be 1 to 65535"]);
+    let twice = "pool = \"db\"\n[group.back]\naddresses = [\"10.0.0.11/24\"]\npool = \"db\"\n";
+    says(&with(twice), &["`db` is shared by group.front already"]);
 }

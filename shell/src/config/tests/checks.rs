@@ -222,6 +222,7 @@ fn kinds_that_speak_a_protocol_have_keys_of_their_own() {
     assert_eq!(mqtt, Talk::Mqtt { client: "me".into(), expect: vec![(0, 0), (5, 5)], login: None });
 }
 
+// req 2.5
 #[test]
 fn directories_and_databases_are_asked_for_what_the_url_names() {
     let ldap = |base: Option<&str>, code| Talk::Ldap {

@@ -7,12 +7,15 @@ use giveover_core::wire::peer::Frame;
 use super::boot_now;
 use crate::cluster::carrier::Order;
 use crate::cluster::steps::Step;
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, exit};
 use crate::message;
 
 impl Daemon {
     /// Feeds one event, and carries out what it leads to, in order.
     pub(super) fn feed_group(&mut self, group: usize, event: Event) {
+        if let Event::Looked { look, .. } = &event {
+            self.tell_life_check(group, look);
+        }
         let Some(cluster) = &mut self.cluster else { return };
         let Some(state) = cluster.groups.get_mut(group) else { return };
         let actions = state.machine.handle(event, boot_now());
@@ -28,6 +31,7 @@ impl Daemon {
             self.carry_out_of_group(group, *action);
         }
         self.tell_who_is_active(group);
+        self.tell_shared_who_is_active(group);
     }
 
     fn keep_durable(&mut self, group: usize, durable: giveover_core::peer::Durable) -> bool {
@@ -128,12 +132,13 @@ impl Daemon {
                 cluster.name(by)
             ),
         };
-        cluster.refused = Some(text.clone());
+        cluster.refused = Some((exit::REFUSED_BY_PEER, text.clone()));
         cluster.groups.iter_mut().for_each(|state| state.gone = true);
         self.say_host(
             message::Event::PeerRefused,
             text.trim_start_matches("giveover: ").to_owned(),
         );
+        self.tell_legacy_refusal(exit::REFUSED_BY_PEER);
         self.end("a peer refuses this node");
     }
 
@@ -173,6 +178,8 @@ impl Daemon {
         if std::mem::replace(&mut state.told, active) == active {
             return;
         }
+        let me = cluster.me;
+        state.settled |= active.is_some_and(|node| node != me);
         let services = state.services.clone();
         for service in services {
             self.settle_needs(service);
@@ -184,6 +191,7 @@ impl Daemon {
         let plan = cluster.plan.groups.get(group);
         let of = plan.map_or("", |plan| plan.name.as_str());
         let name = |node| cluster.name(node);
+        let mut mismatch = None;
         let (event, text) = match note {
             Note::Slept => (
                 message::Event::Nodes,
@@ -193,6 +201,7 @@ impl Daemon {
                 (message::Event::Peer, format!("{of}: {} is active no more: silent", name(node)))
             }
             Note::Mismatched(node, why) => {
+                mismatch = Some(why);
                 (message::Event::PeerRefused, format!("{of}: {}: {why}", name(node)))
             }
             Note::TwoActives(node) => {
@@ -223,11 +232,14 @@ impl Daemon {
             Note::NotStored => (message::Event::Nodes, format!("{of}: a vote was not kept")),
         };
         self.say_host(event, text);
+        if let Some(why) = mismatch {
+            self.tell_legacy_mismatch(why);
+        }
     }
 
     /// Sends `frame`, heartbeats and their answers as datagrams, everything else on the
     /// connection where there is one.
-    fn send(&mut self, to: To, frame: &Frame) {
+    pub(super) fn send(&mut self, to: To, frame: &Frame) {
         let Some(cluster) = self.cluster.as_deref() else { return };
         let all = 0..u8::try_from(cluster.pairs.len()).unwrap_or(u8::MAX);
         match to {

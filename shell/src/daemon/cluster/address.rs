@@ -32,8 +32,7 @@ pub(super) fn may_hold(plan: &ClusterPlan) -> Result<(), Lacking> {
     if plan.groups.iter().all(|group| group.addresses.is_empty()) {
         return Ok(());
     }
-    let said = |why| format!("giveover: {why}\n{}", watchdog::NO_PRIVILEGE);
-    rights::look().map_err(|why| Lacking(exit::NO_PRIVILEGE, said(why)))
+    rights::look().map_err(|why| Lacking(exit::NO_PRIVILEGE, format!("giveover: {why}")))
 }
 
 impl Daemon {
@@ -84,8 +83,12 @@ impl Daemon {
                     self.say_host(message::Event::Address, text);
                 }
                 News::Done(done) => {
+                    let in_use = self.is_in_use(group, done);
                     self.tell_address(group, done);
                     self.address_done(group, done);
+                    if in_use {
+                        self.end_in_use(group);
+                    }
                 }
             }
         }
@@ -95,7 +98,7 @@ impl Daemon {
         self.cluster.as_mut()?.groups.get_mut(group)?.holder.as_mut()?.news()
     }
 
-    fn group_name(&self, group: usize) -> String {
+    pub(super) fn group_name(&self, group: usize) -> String {
         let plan = self.cluster.as_deref().and_then(|cluster| cluster.plan.groups.get(group));
         plan.map_or_else(String::new, |plan| plan.name.clone())
     }
@@ -131,6 +134,31 @@ impl Daemon {
             }
             Done::Taken(_) | Done::Dropped { .. } | Done::Lost => {}
         }
+    }
+
+    /// At a start: nobody that is heard is active, and yet somebody has the address.
+    fn is_in_use(&mut self, group: usize, done: Done) -> bool {
+        let state = self.cluster.as_mut().and_then(|cluster| cluster.groups.get_mut(group));
+        let Some(state) = state else { return false };
+        state.settled |= done == Done::Taken(Taken::Up);
+        done == Done::Taken(Taken::Duplicate) && !state.settled
+    }
+
+    /// Then this node does not begin.
+    fn end_in_use(&mut self, group: usize) {
+        let Some(cluster) = &mut self.cluster else { return };
+        let Some(plan) = cluster.plan.groups.get(group) else { return };
+        let addresses: Vec<String> =
+            plan.addresses.iter().map(|(it, prefix)| format!("{it}/{prefix}")).collect();
+        let text = format!(
+            "{}: {} is in use, and no node that is heard is active",
+            plan.name,
+            addresses.join(" ")
+        );
+        cluster.refused = Some((exit::ADDRESS_IN_USE, format!("giveover: {text}")));
+        self.say_host(message::Event::Address, text);
+        self.tell_legacy_refusal(exit::ADDRESS_IN_USE);
+        self.end("the address is in use");
     }
 
     /// What came of a step.

@@ -8,6 +8,7 @@ use giveover_core::arbiter::Arbiter;
 use giveover_core::node::{Node, Nodes};
 use giveover_core::peer::{Event, Members, Peer, Rules};
 
+use super::share::Shared;
 use super::{Cluster, Group, ROOM, STRANGERS, STRANGERS_RATE, address, boot_now};
 use crate::check::resolve::{self, Resolver};
 use crate::cluster::bucket::Bucket;
@@ -71,9 +72,13 @@ impl Daemon {
             strangers: Bucket::new(STRANGERS, STRANGERS_RATE, now),
             strange: 0,
             heard: Nodes::NONE,
+            refusing: Nodes::NONE,
+            watching: false,
             groups,
             queue: VecDeque::new(),
             busy: false,
+            share_queue: VecDeque::new(),
+            sharing: false,
             runner: Runner::new(Room::GroupCommand),
             look_at: now,
             armed: None,
@@ -112,6 +117,8 @@ impl Daemon {
         let now = boot_now();
         let priority = plan.nodes.get(usize::from(me.0)).map_or(0, |node| node.priority);
         let observe = self.plan.host.observe;
+        let count = u8::try_from(plan.nodes.len()).unwrap_or(u8::MAX);
+        let others = Nodes::first(count).without(me);
         let members = Members { me, priority, observe, ..plan.members };
         let rules = Rules::new(plan.limits, members, ROOM)
             .map_err(|error| Lacking(exit::CONFIGURATION, format!("giveover: cluster: {error}")))?;
@@ -135,6 +142,9 @@ impl Daemon {
             waits: Vec::new(),
             told: None,
             gone: false,
+            shared: Shared::new(me, others, store.shared(&group.name), now),
+            lives: vec![plan.limits.life; plan.nodes.len()],
+            settled: false,
         };
         Ok(plan.groups.iter().enumerate().map(group).collect())
     }
@@ -161,7 +171,7 @@ impl Daemon {
         for line in cluster::told(&plan) {
             self.say_host(message::Event::Decides, line);
         }
-        self.say_host(message::Event::Watchdog, message::watchdog::STARTED.to_owned());
+        self.tell_legacy_start();
         self.restore_gave_over();
         for group in 0..count {
             self.tell_group(group, Event::Begin);

@@ -1,12 +1,13 @@
 //! How groups and nodes are, for screens and JSON.
 
+use giveover_core::arbiter::Answer;
 use giveover_core::node::Node;
 use giveover_core::peer::{Quorum, Role};
 
 use super::boot_now;
 use crate::config::cluster::takeover_ms;
 use crate::daemon::Daemon;
-use crate::report::model::{GroupDoc, NodeDoc};
+use crate::report::model::{GroupDoc, NodeDoc, RecoveryDoc, SharedDoc, SharedMemberDoc};
 
 impl Daemon {
     /// The groups in file order.
@@ -45,7 +46,57 @@ impl Daemon {
             strangers: cluster.strange.saturating_add(cluster.net.turned_away()),
             trusted_answering: answering,
             trusted: total,
+            trusted_servers: self.trusted_docs(),
+            interface: plan.interface.clone(),
+            may_give: (role == Role::Active).then(|| self.may_give(group)),
+            wait_ms: u64::from(limits.wait.as_millis()),
+            interval_ms: u64::from(limits.interval.as_millis()),
             nodes: nodes.filter_map(|node| self.node_doc(group, Node(node))).collect(),
+            pool: self.shared_doc(group),
+            recovery: state.shared.machine.recovery().map(|(by, until)| RecoveryDoc {
+                by: cluster.name(by),
+                left_ms: until.since(boot),
+            }),
+        })
+    }
+
+    /// `giveover of front to gw-b is allowed now`
+    fn may_give(&self, group: usize) -> String {
+        let name = self.group_name(group);
+        let answer = self.ask_arbiter(group, None, false, None);
+        match &answer {
+            Answer::Granted(node) => {
+                let to = self.cluster.as_deref().map_or(String::new(), |it| it.name(*node));
+                format!("giveover of {name} to {to} is allowed now")
+            }
+            Answer::NotNow | Answer::Denied(_) => {
+                format!("giveover of {name}: {}", self.denied_words(&answer))
+            }
+        }
+    }
+
+    fn shared_doc(&self, group: usize) -> Option<SharedDoc> {
+        let cluster = self.cluster.as_deref()?;
+        let plan = cluster.plan.groups.get(group)?.pool.as_ref()?;
+        let machine = &cluster.groups.get(group)?.shared.machine;
+        let (pool, number) = (machine.pool(), machine.number());
+        let member = |(name, index): (&String, u8)| {
+            let detached = pool.detached.has(Node(index));
+            let out = detached || self.takes_no_part(&plan.name, name);
+            SharedMemberDoc {
+                index,
+                name: name.clone(),
+                address: self.authority_of(&plan.name, name).unwrap_or_default(),
+                state: if out { 3 } else { 2 },
+                detached,
+            }
+        };
+        let primary = pool.primary.and_then(|it| plan.members.get(usize::from(it.0)));
+        Some(SharedDoc {
+            name: plan.name.clone(),
+            command: format!("{}.{}", number.term, number.n),
+            primary: primary.cloned(),
+            members: plan.members.iter().zip(0..).map(member).collect(),
         })
     }
 
@@ -89,11 +140,17 @@ impl Daemon {
             term: if me { state.machine.term() } else { member.map_or(0, |it| it.term()) },
             since: began,
             heard_ms: heard.map(|at| boot.since(at)),
-            life: if me { state.machine.life() } else { member.map_or(0, |member| member.life()) },
+            life: if me {
+                state.machine.life()
+            } else {
+                let left = state.lives.get(usize::from(node.0)).copied().unwrap_or(0);
+                member.map_or(0, |member| member.life().min(left))
+            },
             life_of: cluster.plan.limits.life,
             why: pair.and_then(|pair| pair.why(wait, boot)).map(|why| why.word().to_owned()),
             why_text: pair.and_then(|pair| pair.why(wait, boot)).map(|why| why.to_string()),
             refused: member.and_then(|member| member.refused()).map(|why| why.to_string()),
+            checks: Vec::new(), // a group's own checks are not in this version
             connected: cluster.net.of(node).is_some(),
             taken: pair.map_or(0, |pair| pair.taken()),
             garbage,

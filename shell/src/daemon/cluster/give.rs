@@ -38,7 +38,7 @@ impl Daemon {
 
     /// May the group go, for one of its services or as a whole, and to whom? `to` is the only one asked for, if one is.
     pub(super) fn ask_arbiter(
-        &mut self,
+        &self,
         group: usize,
         service: Option<usize>,
         by_operator: bool,
@@ -48,10 +48,10 @@ impl Daemon {
         let known = service.and_then(|service| self.watches.get(service));
         let online = known.is_none_or(|watch| watch.monitor.status() != Status::Offline);
         let mode_allows = known.is_none_or(|watch| watch.monitor.policy().gives_over());
-        let Some(cluster) = self.cluster.as_deref_mut() else { return Answer::NotNow };
+        let Some(cluster) = self.cluster.as_deref() else { return Answer::NotNow };
         let wait = cluster.plan.limits.wait;
         let nodes = &cluster.plan.nodes;
-        let Some(state) = cluster.groups.get_mut(group) else { return Answer::NotNow };
+        let Some(state) = cluster.groups.get(group) else { return Answer::NotNow };
         let active = state.machine.role() == Role::Active;
         let mut candidates: Vec<(u8, Candidate)> = Vec::new();
         for (plan, number) in nodes.iter().zip(0..) {
@@ -78,7 +78,9 @@ impl Daemon {
             by_operator,
             candidates: &candidates,
         };
-        state.arbiter.handle(Ask::Asked(request), now).unwrap_or(Answer::NotNow)
+        // Being asked changes nothing in it.
+        let mut arbiter = state.arbiter.clone();
+        arbiter.handle(Ask::Asked(request), now).unwrap_or(Answer::NotNow)
     }
 
     /// Granted: the monitor that asked ends, and the group is let go in good order.

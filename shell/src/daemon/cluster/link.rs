@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use giveover_core::node::{Node, Nodes};
 use giveover_core::peer::{Event, Message};
+use giveover_core::share;
 use giveover_core::time::Span;
 use giveover_core::wire::peer::{Frame, peek};
 
@@ -121,8 +122,12 @@ impl Daemon {
                 self.tell_group(usize::from(group), Event::Frame { from: node, message });
                 self.look_who_gave_over(usize::from(group), node);
             }
-            // Shared commands are not in this version; a greeting is answered elsewhere.
-            Heard::Frame(Frame::Shared { .. } | Frame::Hello) => {}
+            Heard::Frame(Frame::Shared { group, message }) => {
+                let event = share::Event::Frame { from: node, message };
+                self.tell_shared(usize::from(group), event);
+            }
+            // A greeting is answered elsewhere.
+            Heard::Frame(Frame::Hello) => {}
             Heard::Hello { answer, .. } | Heard::Stale(answer) => {
                 if answer {
                     self.greet(node, conn);
@@ -192,6 +197,7 @@ impl Daemon {
             let connects = me < node || pair.why(wait, now).is_some();
             pair.disconnected(connects && !another, now);
         }
+        self.tell_legacy_connection(node, why);
     }
 
     /// Makes connections, greets on those there are, looks names up, and says who is heard.
@@ -312,6 +318,9 @@ impl Daemon {
             _ => return,
         };
         self.say_host(message::Event::Peer, text);
+        if why.is_none() {
+            self.tell_legacy_heard(node);
+        }
     }
 
     /// A node that gave a group over is no destination of monitors for a while.

@@ -8,10 +8,13 @@ mod address;
 mod begin;
 mod doc;
 mod give;
+mod legacy;
 mod link;
 mod member;
 mod operator;
+mod recovery;
 mod run;
+mod share;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -19,6 +22,7 @@ use std::net::SocketAddr;
 use giveover_core::arbiter::Arbiter;
 use giveover_core::node::{Node, Nodes};
 use giveover_core::peer::{Event, Peer};
+use giveover_core::share::Event as SharedEvent;
 use giveover_core::time::Instant;
 
 use super::Daemon;
@@ -38,6 +42,7 @@ use crate::reactor::{Ready, Room, Run, Runner, Timer, Token};
 pub(super) use self::begin::Lacking;
 use self::member::Stopping;
 use self::run::Running;
+use self::share::Shared;
 
 /// Room for as many nodes as can be told apart.
 const ROOM: usize = Nodes::MOST as usize;
@@ -63,16 +68,22 @@ pub(super) struct Cluster {
     strange: u32,
     /// Whether each was heard lately, as people were told.
     heard: Nodes,
+    /// Those that refuse connections, as people were told; and that nodes are watched.
+    refusing: Nodes,
+    watching: bool,
     groups: Vec<Group>,
     /// What the machines are yet to be told, and that they are being told.
     queue: VecDeque<(usize, Event)>,
     busy: bool,
+    /// The same of what they share.
+    share_queue: VecDeque<(usize, SharedEvent)>,
+    sharing: bool,
     runner: Runner<Running>,
     /// When connections are looked after.
     look_at: Instant,
     armed: Option<(Instant, Timer)>,
-    /// Why we end, if a peer is the reason.
-    refused: Option<String>,
+    /// Why we end, if others are the reason, and with which exit status.
+    refused: Option<(u8, String)>,
 }
 
 /// One group: as many as in the plan, in its order.
@@ -101,6 +112,12 @@ struct Group {
     told: Option<Node>,
     /// This node has said its last about it.
     gone: bool,
+    /// What its nodes share.
+    shared: Shared,
+    /// How often each node may yet be silent at a look, as people are told.
+    lives: Vec<u8>,
+    /// Somebody else was active, or it was held here: it is no start any more.
+    settled: bool,
 }
 
 /// A giveover that a monitor asked for, or a person of one service.
@@ -122,6 +139,12 @@ impl Cluster {
         plan.map_or_else(|| format!("node {}", node.0), |plan| plan.name.clone())
     }
 
+    /// Every node but this one.
+    fn others(&self) -> Nodes {
+        let count = u8::try_from(self.plan.nodes.len()).unwrap_or(u8::MAX);
+        Nodes::first(count).without(self.me)
+    }
+
     fn pair(&mut self, node: Node) -> Option<&mut Pair> {
         self.pairs.get_mut(usize::from(node.0))?.as_mut()
     }
@@ -129,9 +152,10 @@ impl Cluster {
     /// When anything of it is due.
     fn poll_timeout(&self, now: Instant) -> Option<Instant> {
         let machines = self.groups.iter().filter_map(|group| group.machine.poll_timeout());
+        let shared = self.groups.iter().filter_map(|group| group.shared.machine.poll_timeout());
         let connects = self.pairs.iter().flatten().filter_map(Pair::connect_at);
         let rest = [self.net.poll_timeout(now), Some(self.look_at)];
-        machines.chain(connects).chain(rest.into_iter().flatten()).min()
+        machines.chain(shared).chain(connects).chain(rest.into_iter().flatten()).min()
     }
 }
 
@@ -159,6 +183,7 @@ impl Daemon {
         }
         self.look_after_links();
         self.look_after_holders();
+        self.look_after_shared();
     }
 
     /// The end of every turn: one timer for all that will be due.
@@ -210,6 +235,8 @@ impl Daemon {
     pub(super) fn stop_groups(&mut self) {
         let count = self.cluster.as_deref().map_or(0, |cluster| cluster.groups.len());
         for group in 0..count {
+            // What this node began nobody else can end.
+            self.tell_shared(group, SharedEvent::Recovered);
             self.tell_group(group, Event::Stop);
         }
     }
@@ -228,7 +255,6 @@ impl Daemon {
         cluster.runner.cancel_all(&mut self.reactor, now);
         cluster.net.close(&self.reactor);
         cluster.groups.iter_mut().filter_map(|it| it.holder.as_mut()).for_each(Holder::close);
-        let why = cluster.refused.take()?;
-        Some((super::exit::REFUSED_BY_PEER, why))
+        cluster.refused.take()
     }
 }

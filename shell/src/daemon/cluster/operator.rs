@@ -1,7 +1,10 @@
 //! What people ask of groups: `giveover node switch`.
 
 use giveover_core::arbiter::Answer;
+use giveover_core::node::{Node, Nodes};
 use giveover_core::peer::{Event, Role};
+use giveover_core::share::Kind;
+use giveover_core::time::Span;
 
 use crate::daemon::Daemon;
 use crate::daemon::control::ClientId;
@@ -20,8 +23,15 @@ impl Daemon {
         if self.cluster.is_none() {
             return self.refuse(client, 404, "there is no [cluster] in the configuration");
         }
-        if command.action.as_deref() != Some("switch") {
-            return self.refuse(client, 400, "node knows switch");
+        match command.action.as_deref() {
+            Some("switch") => {}
+            Some(action @ ("attach" | "detach" | "promote" | "recover" | "recovered")) => {
+                return self.command_shared(client, who, action, command);
+            }
+            _ => {
+                let why = "node knows switch, attach, detach, promote, recover and recovered";
+                return self.refuse(client, 400, why);
+            }
         }
         let group = match self.group_named(command.services.first().map(String::as_str)) {
             Ok(group) => group,
@@ -48,6 +58,68 @@ impl Daemon {
         } else {
             self.switch(client, group, command)
         }
+    }
+
+    /// `giveover node attach|detach|promote MEMBER…`, and `giveover node recover`
+    fn command_shared(&mut self, client: ClientId, who: &str, action: &str, command: &Command) {
+        let group = match self.group_named(command.group.as_deref()) {
+            Ok(group) => group,
+            Err((status, why)) => return self.refuse(client, status, &why),
+        };
+        let no = |text: String| Reply { exit: 1, lines: vec![text] };
+        if self.plan.host.observe {
+            return self.reply(client, &no("observing: nothing is acted on".to_owned()));
+        }
+        let note = Note::Asked {
+            machine: None,
+            verb: format!("node {action}").into(),
+            who: who.into(),
+            why: command.services.join(" ").into(),
+        };
+        let kind = match action {
+            "attach" => Kind::Attach,
+            "detach" => Kind::Detach,
+            "promote" => Kind::Promote,
+            "recover" => {
+                let lasts = command.for_ms.and_then(|ms| u32::try_from(ms).ok());
+                let Some(lasts) = lasts.filter(|ms| *ms > 0) else {
+                    return self.refuse(client, 400, "a recovery ends by itself: for how long?");
+                };
+                self.journal.note(self.now, note);
+                return self.begin_recovery(client, group, Span::from_millis(lasts));
+            }
+            _ => {
+                self.journal.note(self.now, note);
+                return self.end_recovery(client, group);
+            }
+        };
+        match self.members_named(group, &command.services) {
+            Ok(members) => {
+                self.journal.note(self.now, note);
+                self.ask_shared(client, group, kind, members);
+            }
+            Err((status, why)) => self.refuse(client, status, &why),
+        }
+    }
+
+    /// Members of the pool that `group` shares, by their places.
+    fn members_named(&self, group: usize, names: &[String]) -> Result<Nodes, (u16, String)> {
+        let plan = self.cluster.as_deref().and_then(|cluster| cluster.plan.groups.get(group));
+        let name = plan.map_or("", |plan| plan.name.as_str());
+        let Some(pool) = plan.and_then(|plan| plan.pool.as_ref()) else {
+            let why =
+                format!("group {name} shares no pool: pool = \"NAME\" in group.{name} says which");
+            return Err((404, why));
+        };
+        if names.is_empty() {
+            return Err((400, "no member is named".to_owned()));
+        }
+        let place = |name: &String| {
+            let found = pool.members.iter().position(|member| member == name);
+            let place = found.and_then(|place| u8::try_from(place).ok()).map(Node);
+            place.ok_or_else(|| (404, format!("pool {} has no member {name}", pool.name)))
+        };
+        names.iter().map(place).collect()
     }
 
     /// The group of that name, or the only one.

@@ -4,6 +4,7 @@ use giveover_core::node::Node;
 use giveover_core::peer::{Event, Ticket};
 use nix::errno::Errno;
 
+use super::recovery::What;
 use crate::cluster::carrier::Hook;
 use crate::config::dollar::Values;
 use crate::config::plan::Fence;
@@ -17,6 +18,8 @@ pub(super) enum Running {
     /// One of its own: one at a time.
     Hook(usize, Hook),
     Fence(usize, Ticket, Node),
+    /// One for what it shares.
+    Shared(usize, What),
 }
 
 impl Daemon {
@@ -102,7 +105,7 @@ impl Daemon {
         self.take_group_commands();
     }
 
-    fn take_group_commands(&mut self) {
+    pub(super) fn take_group_commands(&mut self) {
         while let Some(done) = self.cluster.as_mut().and_then(|cluster| cluster.runner.done()) {
             self.group_command_done(&done);
         }
@@ -148,6 +151,7 @@ impl Daemon {
                 }
                 self.tell_group(group, Event::Fenced { ticket, ok });
             }
+            Running::Shared(group, what) => self.shared_command_done(group, what, ok, &how),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What people ask of pools.
 
-use giveover_core::pool::Event;
+use giveover_core::pool::{Event, Face};
 use giveover_core::time::{Instant, Span};
 
 use crate::daemon::Daemon;
@@ -11,6 +11,9 @@ use crate::report::model::{Command, Reply};
 
 /// A drain without `--for` ends after this.
 const DRAIN: Span = Span::from_secs(3600);
+
+/// Why a member is drained that every node has detached: by this it is known again after a start.
+const DETACHED: &str = "detached on every node";
 
 impl Daemon {
     /// `giveover pool drain|enable|report`
@@ -33,6 +36,9 @@ impl Daemon {
             return self.refuse(client, 404, &why);
         };
         let done = match command.action.as_deref() {
+            Some("drain" | "enable") if self.is_detached(pool_name, member_name) => {
+                Err(format!("{DETACHED}: `giveover node attach {member_name}` ends that"))
+            }
             Some("drain") => self.drain(pool, member, who, command),
             Some("enable") => self.enable(pool, member, who),
             Some("report") => Ok(self.report_member(pool, member, command)),
@@ -100,6 +106,54 @@ impl Daemon {
         self.say_drain_ended(pool, member, Some(who));
         self.feed_pool(pool, Event::Enable { member: member as u8 });
         Ok("in again once its checks have passed".to_owned())
+    }
+
+    /// Takes a member out of distribution as every node does, until it is attached again.
+    pub(in crate::daemon) fn detach_member(&mut self, pool: &str, member: &str, by: &str) {
+        let Some((pool, member)) = self.member_named(pool, member) else { return };
+        let why = Some(DETACHED.to_owned());
+        let held = HeldBy { who: by.to_owned(), why, since: self.now, until: None };
+        self.say_drained(pool, member, &held);
+        if let Some(state) = self.member_state_mut(pool, member) {
+            state.drained = Some(held);
+        }
+        self.feed_pool(pool, Event::Drain { member: member as u8, until: None, cut_at: None });
+    }
+
+    /// Ends that; a drain of a person on this node ends with it.
+    pub(in crate::daemon) fn attach_member(&mut self, pool: &str, member: &str) {
+        let Some((pool, member)) = self.member_named(pool, member) else { return };
+        let state = self.pools.list.get(pool).and_then(|it| it.machine.members().get(member));
+        if state.is_none_or(|it| it.drained().is_none()) {
+            return;
+        }
+        if let Some(state) = self.member_state_mut(pool, member) {
+            state.drained = None;
+        }
+        self.say_drain_ended(pool, member, None);
+        self.feed_pool(pool, Event::Enable { member: member as u8 });
+    }
+
+    /// Whether it is out because every node took it out.
+    pub(in crate::daemon) fn is_detached(&self, pool: &str, member: &str) -> bool {
+        let found = self.member_named(pool, member);
+        let state = found.and_then(|(pool, member)| {
+            self.pools.list.get(pool).and_then(|it| it.members.get(member))
+        });
+        let held = state.and_then(|state| state.drained.as_ref());
+        held.is_some_and(|held| held.why.as_deref() == Some(DETACHED))
+    }
+
+    fn member_named(&self, pool: &str, member: &str) -> Option<(usize, usize)> {
+        let place = self.plan.pools.iter().position(|it| *it.name == *pool)?;
+        Some((place, self.plan.pools.get(place)?.find(member)?))
+    }
+
+    /// Whether a member takes no part now, for whatever reason.
+    pub(in crate::daemon) fn takes_no_part(&self, pool: &str, member: &str) -> bool {
+        let Some((pool, member)) = self.member_named(pool, member) else { return false };
+        let state = self.pools.list.get(pool).and_then(|it| it.machine.members().get(member));
+        state.is_some_and(|it| matches!(it.face(), Face::Out(_) | Face::Drained))
     }
 
     /// What an agent on the member has to say, by whatever way it comes.
