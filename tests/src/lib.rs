@@ -6,6 +6,7 @@ pub mod faults;
 pub mod lan;
 pub mod network;
 pub mod nfs;
+pub mod nodes;
 pub mod oracle;
 pub mod pair;
 pub mod plugged;

@@ -29,6 +29,8 @@ pub struct Pair {
     /// The hosts `a`, `b`, `door` and `client`.
     pub lan: Lan,
     dir: TempDir,
+    /// What else the file has, behind the group's address.
+    more: String,
     daemons: Vec<Option<Daemon>>,
     seen: Arc<Mutex<Seen>>,
     over: Arc<AtomicBool>,
@@ -52,14 +54,24 @@ impl Pair {
     /// The kernel refuses.
     #[must_use]
     pub fn new() -> Self {
+        Self::with("")
+    }
+
+    /// The same, with `more` in the group and behind it.
+    ///
+    /// # Panics
+    /// The kernel refuses.
+    #[must_use]
+    pub fn with(more: &str) -> Self {
         let lan = Lan::new(&["a", "b", "door", "client"]);
         let dir = tempfile::Builder::new().prefix("giveover-pair-").tempdir().expect("a directory");
         let key = dir.path().join("cluster.key");
         let made = Command::new(giveover()).args(["key", "new"]).arg(&key).output().expect("runs");
         assert!(made.status.success(), "{}", text_of(&made));
         let (seen, over) = (Arc::default(), Arc::default());
+        let daemons = vec![None, None, None];
         let mut pair =
-            Self { lan, dir, daemons: vec![None, None, None], seen, over, threads: Vec::new() };
+            Self { lan, dir, more: more.to_owned(), daemons, seen, over, threads: Vec::new() };
         for place in 0..2 {
             pair.serve(place);
             pair.audit(place);
@@ -132,10 +144,12 @@ impl Pair {
     fn text(&self, addresses: &str) -> String {
         format!(
             "[cluster]\nkey = \"{}/cluster.key\"\nquorum = \"majority\"\nheartbeat = \"500ms\"\n\
+             interval = \"1s\"\n\
              [node.a]\naddress = \"10.0.0.1\"\n[node.b]\naddress = \"10.0.0.2\"\n\
              [node.door]\naddress = \"10.0.0.3\"\nwitness = true\n\
-             [group.front]\naddresses = [\"{addresses}\"]\n",
-            self.dir.path().display()
+             [group.front]\naddresses = [\"{addresses}\"]\n{}",
+            self.dir.path().display(),
+            self.more
         )
     }
 

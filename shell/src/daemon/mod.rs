@@ -379,6 +379,7 @@ impl Daemon {
             databases.void_all(&mut self.reactor, now);
         }
         self.void_looks();
+        self.void_group_looks();
         self.agents_slept(slept_ms);
         self.pools_slept();
         self.tell_slept(slept_ms, void);

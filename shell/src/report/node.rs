@@ -123,7 +123,9 @@ fn tenths(ms: u64) -> String {
 fn trouble(node: &NodeDoc) -> impl Iterator<Item = String> {
     let refused = node.refused.as_ref().map(|why| format!("{}: REFUSED: {why}", node.name));
     let why = node.why_text.as_ref().map(|why| format!("{}: {why}", node.name));
-    [refused, why].into_iter().flatten()
+    let fails = node.checks.iter().filter(|check| check.fails());
+    let checks = fails.map(|check| format!("{}: {} {}", node.name, check.name, check.cause));
+    [refused, why].into_iter().flatten().chain(checks)
 }
 
 /// What follows if the active dies.
@@ -161,6 +163,7 @@ pub fn plain(groups: &[GroupDoc]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::model::CheckDoc;
 
     fn node(name: &str, role: &str) -> NodeDoc {
         NodeDoc {
@@ -183,6 +186,15 @@ mod tests {
         let mut door = node("door", "init");
         (door.witness, door.alive, door.heard_ms) = (true, false, None);
         door.why_text = Some("refused: nothing listens on its port".to_owned());
+        let failing = CheckDoc {
+            name: "page".to_owned(),
+            outcome: "complete".to_owned(),
+            cause: "connection refused".to_owned(),
+            ..CheckDoc::default()
+        };
+        let mut gw_b = node("gw-b", "standby");
+        let observed = CheckDoc { observed: true, ..failing.clone() };
+        gw_b.checks = vec![failing, observed, CheckDoc::default()];
         let group = GroupDoc {
             name: "front".to_owned(),
             role: "active".to_owned(),
@@ -194,7 +206,7 @@ mod tests {
             lease_ms: 5000,
             grant_left_ms: Some(4200),
             takeover_ms: Some(9000),
-            nodes: vec![me, node("gw-b", "standby"), door],
+            nodes: vec![me, gw_b, door],
             ..GroupDoc::default()
         };
         let text = screen(std::slice::from_ref(&group), Paint::new(false));
@@ -206,6 +218,7 @@ gw-a *  active   10.0.0.1:9706      -  3 of 3  -
 gw-b    standby  10.0.0.1:9706   0.6s  3 of 3  0
 door    witness  10.0.0.1:9706      -  -       0
 
+gw-b: page connection refused
 door: refused: nothing listens on its port
 if this node dies: gw-b takes over within 9s
 ";

@@ -95,7 +95,7 @@ impl Daemon {
         self.cluster.as_mut()?.groups.get_mut(group)?.holder.as_mut()?.news()
     }
 
-    fn group_name(&self, group: usize) -> String {
+    pub(super) fn group_name(&self, group: usize) -> String {
         let plan = self.cluster.as_deref().and_then(|cluster| cluster.plan.groups.get(group));
         plan.map_or_else(String::new, |plan| plan.name.clone())
     }
