@@ -74,6 +74,8 @@ pub struct Board {
     confirmed_after: Option<u32>,
     /// How long the next grace lasts, if the host has said.
     next_grace: Option<Span>,
+    /// When the peer that is fenced is let go.
+    fence_until: Option<Instant>,
     counters: Counters,
     /// What is durable; `powered`, `guarding`, `held` and `resets` are filled in when asked for.
     record: Durable,
@@ -120,10 +122,7 @@ impl Board {
     /// When [`Event::Timeout`] is wanted; `None` while only other events can move the machine.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        match (self.stage.deadline(), self.save_at()) {
-            (Some(due), Some(save)) => Some(due.min(save)),
-            (due, save) => due.or(save),
-        }
+        earlier(earlier(self.stage.deadline(), self.save_at()), self.fence_until)
     }
 
     /// What the last event, or the start, leads to, in order.
@@ -289,6 +288,13 @@ impl Board {
     #[inline(never)]
     fn note(&mut self, note: Note) {
         self.actions.push(Action::Note(note));
+    }
+}
+
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 

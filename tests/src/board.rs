@@ -59,6 +59,8 @@ pub struct Standin {
     fresh: bool,
     hellos: u32,
     began: Instant,
+    /// The second line is on.
+    pub second: bool,
     /// When the reset line was held, and why.
     pub pulses: Vec<(Instant, Why)>,
     why: Why,
@@ -90,6 +92,7 @@ impl Standin {
             fresh: true,
             hellos: 0,
             began: now,
+            second: false,
             pulses: Vec::new(),
             why: Why::Test,
             asked: Vec::new(),
@@ -238,6 +241,7 @@ impl Standin {
                     let number = self.machine.durable().number;
                     next = Some(Event::Stored { number, ok: true });
                 }
+                Action::Second(on) => self.second = on,
                 Action::Pulse { .. } => self.pulses.push((now, self.why)),
                 Action::Echo => {
                     let frame = FromBoard::Settings(*self.machine.settings());
@@ -266,8 +270,8 @@ impl Standin {
                 lines: Lines {
                     reset_held: self.state() == State::Pulsing,
                     reset_high: Some(self.state() != State::Pulsing),
-                    second_on: false,
-                    second_reads: Some(false),
+                    second_on: self.second,
+                    second_reads: Some(self.second),
                 },
                 report: self.machine.report(now),
             },

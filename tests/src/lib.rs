@@ -9,6 +9,7 @@ pub mod lan;
 pub mod mount;
 pub mod network;
 pub mod nfs;
+pub mod nodes;
 pub mod oracle;
 pub mod pair;
 pub mod plugged;

@@ -31,6 +31,8 @@ pub struct Pair {
     /// Keys of `[cluster]`.
     times: String,
     dir: TempDir,
+    /// What else the file has, behind the group's address.
+    more: String,
     daemons: Vec<Option<Daemon>>,
     seen: Arc<Mutex<Seen>>,
     over: Arc<AtomicBool>,
@@ -54,7 +56,7 @@ impl Pair {
     /// The kernel refuses.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_times("heartbeat = \"500ms\"")
+        Self::made("heartbeat = \"500ms\"", "")
     }
 
     /// The same with other keys of `[cluster]` than the usual ones.
@@ -63,6 +65,19 @@ impl Pair {
     /// The kernel refuses.
     #[must_use]
     pub fn with_times(times: &str) -> Self {
+        Self::made(times, "")
+    }
+
+    /// The same, with `more` in the group and behind it.
+    ///
+    /// # Panics
+    /// The kernel refuses.
+    #[must_use]
+    pub fn with(more: &str) -> Self {
+        Self::made("heartbeat = \"500ms\"\ninterval = \"1s\"", more)
+    }
+
+    fn made(times: &str, more: &str) -> Self {
         let lan = Lan::new(&["a", "b", "door", "client"]);
         let dir = tempfile::Builder::new().prefix("giveover-pair-").tempdir().expect("a directory");
         let key = dir.path().join("cluster.key");
@@ -73,6 +88,7 @@ impl Pair {
             lan,
             times: times.to_owned(),
             dir,
+            more: more.to_owned(),
             daemons: vec![None, None, None],
             seen,
             over,
@@ -157,9 +173,10 @@ impl Pair {
             "[cluster]\nkey = \"{}/cluster.key\"\nquorum = \"majority\"\n{}\n\
              [node.a]\naddress = \"10.0.0.1\"\n[node.b]\naddress = \"10.0.0.2\"\n\
              [node.door]\naddress = \"10.0.0.3\"\nwitness = true\n\
-             [group.front]\naddresses = [\"{addresses}\"]\n",
+             [group.front]\naddresses = [\"{addresses}\"]\n{}",
             self.dir.path().display(),
-            self.times
+            self.times,
+            self.more
         )
     }
 

@@ -1,144 +1,14 @@
 //! Several real daemons on loopback decide which of them runs a service: killed, stopped, told,
 //! refused, and shouted at.
-//!
-//! The service holds a lock that all nodes share: were it started twice, the second would die.
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
-use std::path::Path;
-use std::time::{Duration, Instant};
 
+use giveover_tests::nodes::{
+    NAMES, PATIENCE, Shared, active_of, group, make_key, never_twice, node, role, wait_for,
+};
 use giveover_tests::{Daemon, free_port, text_of};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
-use serde_json::Value;
-use tempfile::TempDir;
-
-/// Elections take `wait` and a little; one that a busy machine disturbs is made again.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-fn wait_for<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(value) = done() {
-            return value;
-        }
-        assert!(Instant::now() < end, "waited {PATIENCE:?} for {what}");
-        std::thread::park_timeout(Duration::from_millis(50));
-    }
-}
-
-/// What nodes share: a directory with the key and the lock, and the text of the file.
-struct Shared {
-    dir: TempDir,
-    ports: Vec<u16>,
-    host: &'static str,
-    cluster: String,
-    witness: bool,
-}
-
-const NAMES: [&str; 3] = ["a", "b", "c"];
-
-impl Shared {
-    /// `count` nodes that decide by `cluster`; of three the last is a witness.
-    fn new(count: usize, cluster: &str) -> Self {
-        let dir =
-            tempfile::Builder::new().prefix("giveover-nodes-").tempdir().expect("a directory");
-        let ports = (0..count).map(|_| free_port()).collect();
-        let shared = Self {
-            dir,
-            ports,
-            host: "127.0.0.1",
-            cluster: cluster.to_owned(),
-            witness: count == 3,
-        };
-        make_key(&shared.path("cluster.key"));
-        shared
-    }
-
-    fn path(&self, name: &str) -> std::path::PathBuf {
-        self.dir.path().join(name)
-    }
-
-    /// The file of the node `me`.
-    fn text(&self, me: usize) -> String {
-        let dir = self.dir.path().display();
-        let mut text = format!(
-            "[host]\nnode = \"{}\"\n[cluster]\nkey = \"{dir}/cluster.key\"\n{}\n",
-            NAMES[me], self.cluster
-        );
-        for (place, port) in self.ports.iter().enumerate() {
-            text += &format!("[node.{}]\naddress = \"{}:{port}\"\n", NAMES[place], self.host);
-            if self.witness && place == 2 {
-                text += "witness = true\n";
-            }
-        }
-        text + &format!(
-            "[service.web]\nstart = [\"flock\", \"-F\", \"-n\", \"-E\", \"99\", \"{dir}/lock\", \
-             \"sleep\", \"100000\"]\nallow = [\"no-checks\"]\n\
-             policy = {{ thorough_probe_interval = \"1s\" }}\n\
-             [group.front]\nservices = [\"web\"]\n"
-        )
-    }
-
-    fn start(&self, me: usize) -> Daemon {
-        self.start_as(me, &self.text(me))
-    }
-
-    fn start_as(&self, me: usize, text: &str) -> Daemon {
-        let daemon = Daemon::prepared(text, &[], |_| {});
-        let mut daemon = if self.witness && me == 2 { daemon.as_witness() } else { daemon };
-        daemon.run();
-        daemon
-    }
-
-    fn start_all(&self) -> Vec<Daemon> {
-        (0..self.ports.len()).map(|me| self.start(me)).collect()
-    }
-}
-
-fn make_key(path: &Path) {
-    let made = std::process::Command::new(giveover_tests::giveover())
-        .args(["key", "new"])
-        .arg(path)
-        .output()
-        .expect("giveover runs");
-    assert!(made.status.success(), "{}", text_of(&made));
-}
-
-fn group(daemon: &Daemon) -> Option<Value> {
-    let status = daemon.status()?;
-    status["groups"].get(0).cloned()
-}
-
-fn role(daemon: &Daemon) -> String {
-    group(daemon).map_or_else(String::new, |it| it["role"].as_str().unwrap_or_default().to_owned())
-}
-
-fn node(daemon: &Daemon, name: &str) -> Value {
-    let group = group(daemon).unwrap_or_default();
-    let nodes = group["nodes"].as_array().cloned().unwrap_or_default();
-    nodes.into_iter().find(|node| node["name"] == name).unwrap_or_default()
-}
-
-/// Waits until exactly one of `daemons` is active and its service is ok; returns which.
-fn active_of(daemons: &[&Daemon]) -> usize {
-    wait_for("one active with its service", || {
-        let active: Vec<usize> =
-            (0..daemons.len()).filter(|at| role(daemons[*at]) == "active").collect();
-        let [one] = active[..] else { return None };
-        let runs = daemons[one].service("web")["pid"].is_u64();
-        (runs && daemons[one].service("web")["status"] == "ok").then_some(one)
-    })
-}
-
-/// The lock was never asked for twice: no instance of the service died.
-fn never_twice(daemons: &[&Daemon]) {
-    for daemon in daemons {
-        let died: Vec<Value> =
-            daemon.events("web").into_iter().filter(|event| event["event"] == "died").collect();
-        assert!(died.is_empty(), "it was started twice: {died:?}\n{}", daemon.log_text());
-    }
-}
 
 /// One of three is active by votes, the others join as standbys; people move it, and the stop of
 /// the active is its vote. // req 2.1 2.20 2.37 2.68

@@ -62,6 +62,49 @@ fn the_address_moves_and_never_two_have_it() {
     assert!(pair.times_held() >= 5, "each time it moved");
 }
 
+/// `run = "all"`: both serve, the address has one holder. A holder that its own checks find ill lets
+/// go of it, and its service runs on. // req 2.3 2.6 2.16 2.75
+#[test]
+fn with_run_all_both_serve_and_the_address_goes_where_the_checks_pass() {
+    if !is_root("networks of our own") {
+        return;
+    }
+    let puppet = env!("CARGO_BIN_EXE_puppet");
+    let mut pair = Pair::with(&format!(
+        "services = [\"web\"]\nrun = \"all\"\ncheck.page = \"http://$NODE:81/\"\n\
+         [service.web]\nstart = [\"{puppet}\", \"0.0.0.0:81\", \"$DIR/mood\"]\n\
+         check.page = \"http://127.0.0.1:81/\"\n"
+    ));
+    pair.start(2);
+    pair.start(0);
+    pair.wait_served(0);
+    pair.start(1);
+    let pids = [0, 1].map(|place| pair.daemon(place).wait_status("web", "ok")["pid"].clone());
+    wait_for("the other's checks of it", || {
+        let status = pair.daemon(1).status()?;
+        let seen = status["groups"][0]["nodes"][0]["checks"][0]["outcome"].clone();
+        (seen == "healthy").then_some(())
+    });
+
+    pair.daemon(0).mood("503");
+    pair.wait_served(1);
+    assert!(!pair.lan.has("a", ADDRESS), "it let go first");
+    for (place, pid) in pids.iter().enumerate() {
+        assert_eq!(pair.daemon(place).service("web")["pid"], *pid, "nothing was moved");
+    }
+    wait_for("the other to say why", || {
+        pair.daemon(1).log_text().contains("its checks of a fail: page 503").then_some(())
+    });
+    pair.daemon(0).mood("ok");
+    wait_for("it to stand again", || {
+        let status = pair.daemon(0).status()?;
+        (status["groups"][0]["role"] == "standby").then_some(())
+    });
+    pair.stop(1);
+    pair.wait_served(0);
+    assert_eq!(pair.overlap(), Duration::ZERO, "two have had it");
+}
+
 fn parent(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;

@@ -6,10 +6,11 @@ use crate::verdict::Verdict as Decision;
 use crate::weight::Weight;
 
 use super::event::{Action, Request};
+use super::guard::CYCLE;
 use super::note::Note;
 use super::settings::Settings;
 use super::stage::{Stage, Then};
-use super::words::{End, Refusal, State, Why};
+use super::words::{End, Refusal, Second, State, Why};
 use super::{Board, between, bump};
 
 /// The longest that a host is left alone in any [`DISARM_WINDOW`] (L7).
@@ -78,6 +79,7 @@ impl Board {
             Request::Confirm => self.confirm(),
             Request::Reset(why) => self.reset(why),
             Request::Clear => self.clear(),
+            Request::Fence => self.fence(),
         };
         if let Err(refusal) = done {
             bump(&mut self.counters.refused);
@@ -249,13 +251,30 @@ impl Board {
         Ok(())
     }
 
+    /// Whatever the second line is wired to is off, or in reset, for so long that it begins anew. Asked
+    /// again while it is, it lasts longer.
+    #[inline(never)]
+    fn fence(&mut self) -> Result<(), Refusal> {
+        if self.jumper {
+            return Err(Refusal::Jumper);
+        }
+        if self.record.settings.second != Second::None {
+            return Err(Refusal::SecondTaken);
+        }
+        self.fence_until = Some(self.after(CYCLE));
+        self.push(Action::Second(true));
+        Ok(())
+    }
+
     /// Leaves a held line, or its cold beginning, for `stage`; elsewhere nothing.
     #[inline(never)]
     fn let_go(&mut self, stage: Stage) {
         if self.stage.held().is_none() {
             return;
         }
-        self.push(Action::Second(false));
+        if self.fence_until.is_none() {
+            self.push(Action::Second(false));
+        }
         let stage = match self.stage {
             Stage::Cold { until, .. } if stage == Stage::Waiting => {
                 Stage::Cold { until, then: Then::Waiting }

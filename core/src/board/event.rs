@@ -67,6 +67,9 @@ pub enum Request {
     Reset(Why),
     /// Forget all resets; lets go of a held line.
     Clear,
+    /// Fence the peer that the second line is wired to: on for as long as a cycled supply is off. Once
+    /// it is done the line is on.
+    Fence,
 }
 
 /// What the driver is to do, in order.

@@ -15,7 +15,7 @@ use super::words::{Second, Why};
 use super::{Board, STORE_AGAIN, STORE_TRIES, between, bump};
 
 /// A supply that is cycled stays off this long: long enough for every capacitor.
-const CYCLE: Span = Span::from_secs(10);
+pub(super) const CYCLE: Span = Span::from_secs(10);
 
 /// Deadlines that can follow each other without time between: hold-off, grace or warning, expiry.
 const DUE_AT_ONCE: u8 = 4;
@@ -28,6 +28,10 @@ impl Board {
                 Some(due) if self.latest >= due => self.step(),
                 _ => break,
             }
+        }
+        if self.fence_until.is_some_and(|until| self.latest >= until) {
+            self.fence_until = None;
+            self.push(Action::Second(false));
         }
         if self.save_at().is_some_and(|save| self.latest >= save) {
             self.age();
@@ -296,6 +300,7 @@ impl Board {
         let second = self.record.settings.second;
         self.note(Note::GivenOver { why, second });
         if second != Second::None {
+            self.fence_until = None; // it is this host's own from now on
             self.push(Action::Second(true));
         }
         let second_off = if second == Second::Cycle { Some(self.after(CYCLE)) } else { None };

@@ -55,6 +55,7 @@ impl Board {
             confirmed_after: None,
             fed: None,
             next_grace: None,
+            fence_until: None,
             disarms: Disarms::new(),
             counters: Counters::default(),
             latest: now,

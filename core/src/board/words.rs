@@ -135,6 +135,8 @@ numbered! {
         StoreFailed = 11 "the store failed",
         /// More shadows than the board has room for, or a service it does not shadow.
         NoShadow = 12 "no such shadow",
+        /// The second line belongs to this host's own giveover, so no peer is wired to it.
+        SecondTaken = 13 "the second line is this host's own",
     }
 }
 

@@ -311,3 +311,55 @@ fn every_state_has_its_light() {
     bench.tell(Event::Jumper(true));
     assert_eq!(bench.board.light(false), Light::ThreeFlashes);
 }
+
+/// Where the second line is nobody's of this host, it fences the peer, whatever the board is at, and
+/// lets it go after as long as a supply is cycled.
+#[test]
+fn a_peer_is_fenced_and_let_go_again() {
+    let none = Settings { retry_count: 0, second: Second::None, ..PLAIN };
+    let mut bench = Bench::new(none);
+    bench.ask(Request::Fence).expect("in the hold-off too: the line is the peer's");
+    assert!(bench.second);
+    bench.pass(s(9));
+    bench.ask(Request::Fence).expect("the answer was lost");
+    bench.pass(s(9));
+    assert!(bench.second, "it lasts as long again");
+    bench.pass(s(1));
+    assert!(!bench.second);
+
+    let mut bench = Bench::armed(none);
+    bench.ask(Request::Fence).expect("armed");
+    assert_eq!((bench.state(), bench.pulses()), (State::Armed, 0));
+    bench.pass(s(60));
+    assert_eq!((bench.state(), bench.second), (State::Held, false));
+    bench.ask(Request::Fence).expect("given over, but heard");
+    bench.ask(Request::Clear).expect("that is what it is for");
+    assert!(bench.second, "nobody lets the peer go early");
+    bench.tell(Event::Jumper(true));
+    assert_eq!(bench.ask(Request::Fence), Err(Refusal::Jumper));
+    bench.pass(s(10));
+    assert!(!bench.second, "the jumper keeps nothing on");
+    bench.tell(Event::Jumper(false));
+    bench.ask(Request::Fence).expect("once more");
+    bench.restart(Cut::Reset);
+    assert!(!bench.second, "a board that has just started pulls nothing");
+}
+
+#[test]
+fn a_second_line_of_this_hosts_own_fences_nobody() {
+    for second in Second::ALL.iter().copied().filter(|second| *second != Second::None) {
+        let mut bench = Bench::armed(Settings { second, ..PLAIN });
+        assert_eq!(bench.ask(Request::Fence), Err(Refusal::SecondTaken), "{second:?}");
+        assert!(!bench.second);
+        bench.feed();
+        assert_eq!(bench.state(), State::Armed, "nothing has changed");
+    }
+    // Once it is this host's own, what it did for the peer ends nothing of it.
+    let mut bench = Bench::armed(Settings { retry_count: 0, second: Second::None, ..PLAIN });
+    bench.pass(s(55));
+    bench.ask(Request::Fence).expect("it is the peer's");
+    let own = Settings { retry_count: 0, second: Second::Alarm, ..PLAIN };
+    bench.ask(Request::Configure(own)).expect("in range");
+    bench.pass(s(60));
+    assert_eq!((bench.state(), bench.second), (State::Held, true));
+}

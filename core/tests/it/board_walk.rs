@@ -54,6 +54,7 @@ fn request(random: &mut Random) -> Request {
         5..=6 => Request::End(random.pick(End::ALL)),
         7..=9 => Request::Confirm,
         10..=12 => Request::Reset(why(random)),
+        13 => Request::Fence,
         _ => Request::Clear,
     }
 }

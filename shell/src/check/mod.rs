@@ -32,6 +32,7 @@ mod trace;
 pub mod xfnts;
 
 use giveover_core::failure::ProbeResult;
+use giveover_core::node::{Node, Nodes};
 use giveover_core::time::Instant;
 
 use crate::config::plan::{CheckPlan, Plan, ServicePlan};
@@ -101,6 +102,8 @@ impl ProbeId {
     /// From here on members of pools stand in place of services: so many for each pool as a pool
     /// can have.
     pub const POOLS: u32 = 1 << 28;
+    /// From here on nodes as groups ask them, so many for each group as there can be nodes.
+    pub const GROUPS: u32 = 1 << 30;
 
     /// What stands for a member of a pool.
     #[must_use]
@@ -111,9 +114,23 @@ impl ProbeId {
     /// The pool and the member, by their places, that `service` stands for.
     #[must_use]
     pub fn member(service: u32) -> Option<(usize, usize)> {
-        let flat = service.checked_sub(Self::POOLS).filter(|_| service != Self::TRUSTED)?;
+        let flat = service.checked_sub(Self::POOLS).filter(|_| service < Self::GROUPS)?;
         let most = u32::from(giveover_core::pool::Pool::MOST);
         Some(((flat / most) as usize, (flat % most) as usize))
+    }
+
+    /// What stands for a node as a group asks it.
+    #[must_use]
+    pub fn of_group(group: usize, node: Node) -> u32 {
+        Self::GROUPS + (group * usize::from(Nodes::MOST)) as u32 + u32::from(node.0)
+    }
+
+    /// The group, by its place, and the node that `service` stands for.
+    #[must_use]
+    pub fn group(service: u32) -> Option<(usize, Node)> {
+        let flat = service.checked_sub(Self::GROUPS).filter(|_| service != Self::TRUSTED)?;
+        let most = u32::from(Nodes::MOST);
+        Some(((flat / most) as usize, Node((flat % most) as u8)))
     }
 }
 
@@ -126,7 +143,13 @@ impl Checks for Plan {
                     let member = self.pools.get(pool)?.members.get(member)?;
                     member.checks.get(usize::from(id.check))
                 }
-                None => self.services.check(id),
+                None => match ProbeId::group(service) {
+                    Some((group, node)) => {
+                        let group = self.cluster.as_deref()?.groups.get(group)?;
+                        group.checks.get(usize::from(node.0))?.get(usize::from(id.check))
+                    }
+                    None => self.services.check(id),
+                },
             },
         }
     }

@@ -3,6 +3,7 @@
 //! Sans-IO: what is wanted and what has been done come in, orders come out. Becoming active:
 //! `on_active`, the addresses, then the services. An orderly end: the services, proven stopped,
 //! then the addresses, then `on_standby`. At once: the addresses, and the services killed beside.
+//! Where the services run on every node they are nobody's to start or stop: only the rest is done.
 
 use giveover_core::peer::{Event, How, Taken, Ticket};
 use giveover_core::time::Instant;
@@ -46,6 +47,7 @@ pub enum Hook {
 pub struct Carrier {
     on_active: bool,
     on_standby: bool,
+    everywhere: bool,
     state: State,
 }
 
@@ -92,10 +94,11 @@ struct Releasing {
 }
 
 impl Carrier {
-    /// A group that holds nothing, as far as anybody knows.
+    /// A group that holds nothing, as far as anybody knows. `everywhere`: its services run on every
+    /// node, and are not its to start and stop.
     #[must_use]
-    pub const fn new(on_active: bool, on_standby: bool) -> Self {
-        Self { on_active, on_standby, state: State::Idle { clean: false } }
+    pub const fn new(on_active: bool, on_standby: bool, everywhere: bool) -> Self {
+        Self { on_active, on_standby, everywhere, state: State::Idle { clean: everywhere } }
     }
 
     /// Whether its services are wanted here.
@@ -184,15 +187,17 @@ impl Carrier {
             how,
             was_up,
             addresses: None,
-            services: None,
+            services: self.everywhere.then_some(true),
             hook: false,
             take: None,
         });
-        if how != How::Orderly {
+        if how != How::Orderly || self.everywhere {
             let leftover = how == How::Leftover;
             orders.push(Order::Address(Step::Drop { leftover }));
         }
-        orders.push(Order::Stop { at_once: how == How::AtOnce });
+        if !self.everywhere {
+            orders.push(Order::Stop { at_once: how == How::AtOnce });
+        }
         orders
     }
 
@@ -228,7 +233,7 @@ impl Carrier {
                 let up = taken == Taken::Up;
                 self.state = if up { State::Up } else { State::Idle { clean: true } };
                 let mut orders = vec![Order::Tell(Event::Taken { ticket, taken })];
-                if up {
+                if up && !self.everywhere {
                     orders.push(Order::Start);
                 }
                 orders
@@ -311,7 +316,21 @@ impl Carrier {
         }
     }
 
+    /// It was up and its addresses are not proven gone: it stays, and takes again what is missing.
+    fn stay(&mut self, ticket: Ticket) -> Vec<Order> {
+        self.state = State::Up;
+        let mut orders = vec![Order::Tell(Event::Released { ticket, ok: false })];
+        if !self.everywhere {
+            orders.push(Order::Start);
+        }
+        orders.push(Order::Tell(Event::AddressLost));
+        orders
+    }
+
     fn finish(&mut self, releasing: Releasing, ok: bool) -> Vec<Order> {
+        if !ok && releasing.how == How::Orderly && releasing.was_up {
+            return self.stay(releasing.ticket);
+        }
         self.state = State::Idle { clean: releasing.services == Some(true) };
         let ticket = releasing.ticket;
         let mut orders = vec![Order::Tell(Event::Released { ticket, ok })];

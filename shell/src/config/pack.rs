@@ -30,6 +30,10 @@ pub fn pack(plan: &Plan) -> Option<Vec<u8>> {
     let members = plan.pools.iter().flat_map(|pool| &pool.members);
     let mut of_member = |checks: &Few<CheckPlan>| checks.iter().map(&mut check).collect();
     let members = members.map(|member| of_member(&member.checks)).collect::<Option<_>>()?;
+    let groups = plan.cluster.iter().flat_map(|cluster| &cluster.groups);
+    let groups = groups
+        .map(|group| group.checks.iter().map(&mut of_member).collect::<Option<_>>())
+        .collect::<Option<_>>()?;
     let mut services = Vec::new();
     for service in &plan.services {
         let packed = PackedService {
@@ -55,6 +59,7 @@ pub fn pack(plan: &Plan) -> Option<Vec<u8>> {
         services: plan.services.len(),
         pools: plan.pools.clone(),
         members,
+        groups,
     };
     let mut bytes = postcard::to_stdvec(&head).ok()?;
     bytes.extend_from_slice(&services);
@@ -75,6 +80,13 @@ pub fn unpack(bytes: &[u8]) -> Option<Plan> {
     for member in pools.iter_mut().flat_map(|pool| &mut pool.members) {
         member.checks = checks.next()?.into_iter().map(check).collect::<Option<_>>()?;
     }
+    let mut cluster = packed.cluster;
+    let mut of_groups = packed.groups.into_iter();
+    for group in cluster.iter_mut().flat_map(|cluster| &mut cluster.groups) {
+        let of_nodes = of_groups.next()?.into_iter();
+        let of_nodes = of_nodes.map(|checks| checks.into_iter().map(check).collect());
+        group.checks = of_nodes.collect::<Option<_>>()?;
+    }
     let mut services = Vec::with_capacity(packed.services.min(rest.len()));
     for _ in 0..packed.services {
         let (service, behind): (PackedService, _) = postcard::take_from_bytes(rest).ok()?;
@@ -94,7 +106,7 @@ pub fn unpack(bytes: &[u8]) -> Option<Plan> {
         board: packed.board,
         watch: packed.watch,
         notify: packed.notify,
-        cluster: packed.cluster,
+        cluster,
         services,
         pools,
     })
@@ -119,6 +131,8 @@ struct Head {
     pools: Vec<PoolPlan>,
     /// The checks of every member of every pool, in their order.
     members: Vec<Few<PackedCheck>>,
+    /// The checks of every group as each node is asked, in their order.
+    groups: Vec<Vec<Few<PackedCheck>>>,
 }
 
 #[derive(Serialize, Deserialize)]

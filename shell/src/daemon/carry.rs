@@ -81,7 +81,17 @@ impl Daemon {
 
     fn stop_next(&mut self) {
         if let Some(service) = self.to_stop.first().copied() {
-            self.stop(service, Then::End);
+            if !self.is_behind_address(service) {
+                self.stop(service, Then::End);
+            }
+        }
+    }
+
+    /// A group has said its last: what its address led to is stopped now.
+    pub(super) fn go_on_stopping(&mut self) {
+        let is_waiting = |service: &usize| self.work(*service) != Work::Stopping(Then::End);
+        if self.ending && self.to_stop.first().is_some_and(is_waiting) {
+            self.stop_next();
         }
     }
 

@@ -235,6 +235,9 @@ impl Daemon {
         if ProbeId::member(service).is_some() {
             return self.take_of_pool(&answer);
         }
+        if ProbeId::group(service).is_some() {
+            return self.take_of_group(&answer);
+        }
         if cycle & ONCE != 0 {
             return self.take_once(answer);
         }

@@ -385,6 +385,7 @@ impl Daemon {
         }
         self.void_looks();
         self.void_instances();
+        self.void_group_looks();
         self.agents_slept(slept_ms);
         self.pools_slept();
         self.tell_slept(slept_ms, void);

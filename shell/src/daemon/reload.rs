@@ -189,6 +189,7 @@ impl Daemon {
             databases.keep(&mut self.reactor, &plan);
         }
         self.seen.clear();
+        self.void_group_looks();
         self.take_answers();
         self.restore_instances();
         self.rounds.clear(); // by places that are not theirs any more

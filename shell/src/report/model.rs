@@ -49,7 +49,9 @@ pub struct GroupDoc {
     pub members: u8,
     /// Two holders are possible, and were accepted in writing.
     pub two_holders: bool,
-    /// The services that move.
+    /// Where its services run: `active` or `all`.
+    pub run: String,
+    /// Its services.
     pub services: Vec<String>,
     /// The addresses that move.
     pub addresses: Vec<String>,
@@ -565,6 +567,14 @@ pub struct CheckDoc {
     pub observed: bool,
     /// Of a name with several addresses, the one that answered last.
     pub address: Option<String>,
+}
+
+impl CheckDoc {
+    /// Whether it failed, and that counts.
+    #[must_use]
+    pub fn fails(&self) -> bool {
+        !self.observed && matches!(&*self.outcome, "partial" | "complete" | "immediate")
+    }
 }
 
 /// One line of the log, and of `events --json`.

@@ -181,7 +181,9 @@ fn tenths(ms: u64) -> String {
 fn trouble(node: &NodeDoc) -> impl Iterator<Item = String> {
     let refused = node.refused.as_ref().map(|why| format!("{}: REFUSED: {why}", node.name));
     let why = node.why_text.as_ref().map(|why| format!("{}: {why}", node.name));
-    [refused, why].into_iter().flatten()
+    let fails = node.checks.iter().filter(|check| check.fails());
+    let checks = fails.map(|check| format!("{}: {} {}", node.name, check.name, check.cause));
+    [refused, why].into_iter().flatten().chain(checks)
 }
 
 /// What follows if the active dies.
@@ -274,6 +276,14 @@ mod tests {
         let mut door = node("door", "init");
         (door.witness, door.alive, door.heard_ms) = (true, false, None);
         door.why_text = Some("refused: nothing listens on its port".to_owned());
+        let failing = CheckDoc {
+            name: "page".to_owned(),
+            outcome: "complete".to_owned(),
+            cause: "connection refused".to_owned(),
+            ..CheckDoc::default()
+        };
+        let observed = CheckDoc { observed: true, ..failing.clone() };
+        gw_b.checks.extend([failing, observed, CheckDoc::default()]);
         let group = GroupDoc {
             name: "front".to_owned(),
             role: "active".to_owned(),
@@ -302,11 +312,12 @@ mod tests {
         let expected = "\
 front   active here for 3d, term 7, 2 of 3 votes   10.0.0.10/24 on eth0, lease 5s, renewed 0.8s ago
 
-NODE    ROLE     ADDRESS        HEARD  LIFE    CHECKS         REFUSED FRAMES
-gw-a *  active   10.0.0.1:9706      -  3 of 3  front 200 1ms  -
-gw-b    standby  10.0.0.1:9706   0.6s  3 of 3  front 200 2ms  0
-door    witness  10.0.0.1:9706      -  -       -              0
+NODE    ROLE     ADDRESS        HEARD  LIFE    CHECKS                                 REFUSED FRAMES
+gw-a *  active   10.0.0.1:9706      -  3 of 3  front 200 1ms                          -
+gw-b    standby  10.0.0.1:9706   0.6s  3 of 3  front 200 2ms, page connection refus…  0
+door    witness  10.0.0.1:9706      -  -       -                                      0
 
+gw-b: page connection refused
 door: refused: nothing listens on its port
 trusted  2 of 2 answer: 10.0.0.254 1ms, 10.0.0.53:53 2ms
 giveover of front to gw-b is allowed now; failback is manual

@@ -1,4 +1,5 @@
-//! A service for tests that does what a file says: `puppet PORT FILE`.
+//! A service for tests that does what a file says: `puppet PORT FILE`, or `puppet ADDRESS:PORT FILE`
+//! where it is not for this host alone.
 //!
 //! The file holds one word: `ok`, `refuse`, `hang`, an HTTP status, or `exit`, which it makes `ok`
 //! on its way out. It is looked at a hundred
@@ -7,13 +8,14 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
 fn main() -> io::Result<()> {
     let mut words = std::env::args().skip(1);
-    let port: u16 = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    let at = words.next().unwrap_or_default();
+    let at = at.parse().unwrap_or((Ipv4Addr::LOCALHOST, at.parse().unwrap_or(0)).into());
     let mood = words.next().unwrap_or_default();
     if let Some(name) = words.next() {
         let mut starts = fs::File::options().create(true).append(true).open(name)?;
@@ -32,7 +34,7 @@ fn main() -> io::Result<()> {
                 fs::write(&mood, "ok")?;
                 std::process::exit(7);
             }
-            _ if listener.is_none() => listener = listen(port).ok(),
+            _ if listener.is_none() => listener = listen(at).ok(),
             _ => {}
         }
         while let Some(stream) = listener.as_ref().and_then(|socket| socket.accept().ok()) {
@@ -45,8 +47,8 @@ fn main() -> io::Result<()> {
     }
 }
 
-fn listen(port: u16) -> io::Result<TcpListener> {
-    let listener = TcpListener::bind(("127.0.0.1", port))?;
+fn listen(at: SocketAddr) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(at)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }

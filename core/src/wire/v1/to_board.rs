@@ -58,6 +58,8 @@ pub enum ToBoard {
     Clear,
     /// A key for a board that has none, or whose jumper is set. Never tagged.
     Pair(Key),
+    /// Fence the peer that the second line is wired to.
+    Fence,
     /// A shadowed service's monitor was fed this event (L10).
     Shadow {
         /// The service's number.
@@ -104,6 +106,7 @@ impl ToBoard {
             Self::Confirm => Request::Confirm,
             Self::Reset(why) => Request::Reset(why),
             Self::Clear => Request::Clear,
+            Self::Fence => Request::Fence,
             Self::Hello { .. }
             | Self::Ask(_)
             | Self::Feed { .. }
@@ -133,12 +136,13 @@ impl ToBoard {
             Self::Clear => 0x0D,
             Self::Pair(_) => 0x0E,
             Self::Shadow { .. } => 0x0F,
+            Self::Fence => 0x10,
         }
     }
 
     pub(in crate::wire) fn put(&self, out: &mut Put<'_>) {
         match self {
-            Self::Arm | Self::Confirm | Self::Clear => {}
+            Self::Arm | Self::Confirm | Self::Clear | Self::Fence => {}
             Self::Hello { nonce } => out.u64(*nonce),
             Self::Ask(ask) => out.u8(*ask as u8),
             Self::Feed { answer, verdict } => {
@@ -186,6 +190,7 @@ impl ToBoard {
             0x0C => Self::FlushLog { through: from.u32() },
             0x0D => Self::Clear,
             0x0E => Self::Pair(Key::new(from.array())),
+            0x10 => Self::Fence,
             0x0F => Self::Shadow {
                 service: from.u8(),
                 at: from.instant(),

@@ -57,7 +57,9 @@ impl Trusted {
         let of_services = plan.services.iter().flat_map(|service| service.checks.iter());
         let members = plan.pools.iter().flat_map(|pool| pool.members.iter());
         let of_members = members.flat_map(|member| member.checks.iter());
-        let checks = of_services.chain(of_members).chain(&plan.host.trusted);
+        let groups = plan.cluster.iter().flat_map(|cluster| &cluster.groups);
+        let of_groups = groups.flat_map(|group| group.checks.iter().flat_map(|it| it.iter()));
+        let checks = of_services.chain(of_members).chain(of_groups).chain(&plan.host.trusted);
         let mut trusted = Self::default();
         for trust in checks.filter_map(|check| trust_of(&check.kind)) {
             match trust {

@@ -4,7 +4,7 @@ use giveover_core::peer::Quorum;
 use giveover_core::time::Span;
 
 use super::super::quantity::written;
-use super::ClusterPlan;
+use super::{ClusterPlan, GroupPlan};
 
 /// A line each: the inequality, and the longest outage of each fault.
 #[must_use]
@@ -19,7 +19,35 @@ pub fn told(plan: &ClusterPlan) -> Vec<String> {
         written(span(limits.least_wait_ms())),
     )];
     lines.extend(outages(plan));
+    lines.extend(plan.groups.iter().filter_map(|group| judged(plan, group)));
     lines
+}
+
+/// What a group's own checks lead to.
+fn judged(plan: &ClusterPlan, group: &GroupPlan) -> Option<String> {
+    let checks = group.checks.iter().find(|checks| !checks.is_empty())?;
+    let names: Vec<&str> = checks.iter().map(|check| &*check.name).collect();
+    let (names, life) = (names.join(", "), plan.limits.life);
+    let found = written(found_within(plan, std::slice::from_ref(group)));
+    let name = &group.name;
+    Some(match group.everywhere {
+        true => format!(
+            "group {name}: its services run on every node; one whose checks ({names}) fail {life} \
+             times in a row is down, within {found}, and cannot be active"
+        ),
+        false => format!(
+            "group {name}: an active whose checks ({names}) fail {life} times in a row gives it over, \
+             within {found}"
+        ),
+    })
+}
+
+/// The next look begins an interval after the last has ended, which may take as long as a check.
+fn found_within(plan: &ClusterPlan, groups: &[GroupPlan]) -> Span {
+    let checks = groups.iter().flat_map(|group| &group.checks).flat_map(|it| it.iter());
+    let longest = checks.map(|check| u64::from(check.timeout.as_millis())).max().unwrap_or(0);
+    let look = u64::from(plan.limits.interval.as_millis()) + longest;
+    span(look * u64::from(plan.limits.life))
 }
 
 /// How the nodes decide, in one line.
@@ -79,7 +107,6 @@ pub fn takeover_ms(plan: &ClusterPlan) -> Option<u64> {
 
 fn outages(plan: &ClusterPlan) -> Vec<String> {
     let limits = &plan.limits;
-    let found = u64::from(limits.interval.as_millis()) * u64::from(limits.life);
     let moved = written(takeover(plan));
     let silent = match plan.members.quorum {
         Quorum::Majority => format!("at most {moved} without a holder"),
@@ -104,7 +131,8 @@ fn outages(plan: &ClusterPlan) -> Vec<String> {
     };
     let alone = matches!(plan.members.quorum, Quorum::Majority) && plan.members.count == 2;
     let dies = if alone { "until it is back: two of two are needed".to_owned() } else { silent };
-    let service = format!("found within {}, then moved at once", written(span(found)));
+    let service =
+        format!("found within {}, then moved at once", written(found_within(plan, &plan.groups)));
     vec![
         "an active that is stopped in an orderly way: moved at once".to_owned(),
         format!("an active's service that fails: {service}"),

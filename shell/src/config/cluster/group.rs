@@ -2,12 +2,14 @@
 
 use std::net::IpAddr;
 
+use giveover_core::ladder::Checks;
 use giveover_core::time::Span;
 use serde::{Deserialize, Serialize};
 
 use super::super::check::{self, Around};
 use super::super::database::Rows;
-use super::super::plan::CheckPlan;
+use super::super::few::Few;
+use super::super::plan::{CheckPlan, Kind};
 use super::super::reader::{Reader, header};
 use super::super::report::Findings;
 use super::super::tree::{Entry, Node, Table, Value};
@@ -33,9 +35,9 @@ pub struct GroupPlan {
     pub label: Option<String>,
     /// What sets, takes off and announces an address, where the kernel is not to be asked.
     pub commands: Option<Commands>,
-    /// As they ask the first node.
-    #[serde(skip)] // refused in this version
-    pub checks: Vec<CheckPlan>,
+    /// Its checks as each node is asked, by the node's number; none of a witness.
+    #[serde(skip)] // packed with the other checks
+    pub checks: Vec<Few<CheckPlan>>,
     /// Must succeed before the addresses come up.
     pub on_active: Option<Vec<String>>,
     /// Runs once they are gone.
@@ -61,6 +63,9 @@ pub struct Commands {
 
 /// The source document's word for the address.
 const PLACEHOLDER: &str = "$_IP_$";
+
+/// A round of checks has no room for more.
+const MOST_CHECKS: usize = Checks::MOST as usize;
 
 /// Linux has no longer names.
 const LONGEST_INTERFACE: usize = 15;
@@ -105,15 +110,14 @@ fn read(
         out.error(reader.header, message).of_absence();
     }
     let _ = reader.read("failback", values::one_of(&["manual"]), out);
-    let checks: Vec<CheckPlan> = reader
-        .entries("check", out)
-        .iter()
-        .filter_map(|entry| asked(entry, &reader.path, nodes, out))
-        .collect();
-    if everywhere && !reader.has("check") {
-        let message = format!("{}: run = \"all\" needs a check of every node", reader.path);
-        let finding = out.error(reader.place("run"), message);
-        finding.label("check.front = \"http://$NODE:8404/health\"");
+    let entries = reader.entries("check", out);
+    if let Some(one_more) = entries.get(MOST_CHECKS) {
+        let message = format!("{}: more than {MOST_CHECKS} checks", reader.path);
+        out.error(one_more.place, message).label(format!("at most {MOST_CHECKS} in one group"));
+    }
+    let checks = nodes.iter().map(|node| checks_of(entries, node, &reader.path, out)).collect();
+    if everywhere {
+        moves_something(reader, out);
     }
     GroupPlan {
         name: name.to_owned(),
@@ -137,6 +141,20 @@ fn read(
 /// Groups with the pools they share.
 fn pools_of(groups: &[GroupPlan]) -> impl Iterator<Item = (&str, &str)> {
     groups.iter().filter_map(|it| Some((it.name.as_str(), it.pool.as_ref()?.name.as_str())))
+}
+
+/// Where services run on every node, the address is what moves, or what a command sees to; and who
+/// may have it is for checks to say.
+fn moves_something(reader: &Reader<'_>, out: &mut Findings) {
+    if !reader.has("check") {
+        let message = format!("{}: run = \"all\" needs a check of every node", reader.path);
+        let finding = out.error(reader.place("run"), message);
+        finding.label("check.front = \"http://$NODE:8404/health\"");
+    }
+    if !reader.has("addresses") && !reader.has("on_active") {
+        let message = format!("{}: run = \"all\" moves only addresses: name one", reader.path);
+        out.error(reader.place("run"), message).label("addresses = [\"10.0.0.10/24\"]");
+    }
 }
 
 /// What is in two groups would have to be in two places.
@@ -271,18 +289,27 @@ fn command(key: &str, node: &Node, out: &mut Findings) -> Option<Vec<String>> {
     values::list(key, node, out, |key, item, out| values::text(key, item, out).map(str::to_owned))
 }
 
-/// A check, as it asks the first node: every key of it is checked as a service's would be.
-fn asked(entry: &Entry, path: &str, nodes: &[NodePlan], out: &mut Findings) -> Option<CheckPlan> {
+/// The group's checks as one node is asked; a witness serves nothing, and is asked nothing.
+fn checks_of(entries: &[Entry], node: &NodePlan, path: &str, out: &mut Findings) -> Few<CheckPlan> {
+    if node.witness {
+        return Few::default();
+    }
+    // What is wrong of every node is said once: the places and the words are the same.
+    entries.iter().filter_map(|entry| asked(entry, path, node, out)).collect()
+}
+
+/// A check as one node is asked: every key of it is checked as a service's would be.
+fn asked(entry: &Entry, path: &str, node: &NodePlan, out: &mut Findings) -> Option<CheckPlan> {
     let mut named = false;
-    let host = nodes.first().map_or_else(|| "192.0.2.1".to_owned(), |node| node.host.to_string());
+    let host = node.host.to_string();
     let host = if host.contains(':') { format!("[{host}]") } else { host };
-    let node = with_node(&entry.node, &host, &mut named);
+    let value = with_node(&entry.node, &host, &mut named);
     if !named {
         let message = format!("check.{}: it asks the same whatever node is meant", entry.key);
         out.error(entry.node.place, message).label("write $NODE where the node's address belongs");
         return None;
     }
-    let asked = Entry { key: entry.key.clone(), place: entry.place, node };
+    let asked = Entry { key: entry.key.clone(), place: entry.place, node: value };
     let around = Around {
         path,
         addresses: None,
@@ -292,7 +319,31 @@ fn asked(entry: &Entry, path: &str, nodes: &[NodePlan], out: &mut Findings) -> O
         has_process: false,
         rows: &Rows::default(),
     };
-    check::read(&asked, &around, out)
+    let check = check::read(&asked, &around, out)?;
+    if can_be_asked(&check.kind) {
+        return Some(check);
+    }
+    let message = format!("check.{}: nodes have no `{}` checks", entry.key, check.kind.word());
+    out.error(entry.node.place, message).label("a check that asks $NODE, or a command");
+    None
+}
+
+/// Whether a node can be asked so: by connections, datagrams or a command, from any other node.
+const fn can_be_asked(kind: &Kind) -> bool {
+    match kind {
+        Kind::Tcp { .. }
+        | Kind::Http(_)
+        | Kind::Command(_)
+        | Kind::Talk(_)
+        | Kind::Tls(_)
+        | Kind::Hello(_)
+        | Kind::Remote(_) => true,
+        Kind::Xfnts { .. }
+        | Kind::Process
+        | Kind::State(_)
+        | Kind::Agent(_)
+        | Kind::Database(_) => false,
+    }
 }
 
 /// The value with `$NODE` replaced wherever a text has it.

@@ -31,7 +31,12 @@ const fn key(
 pub(super) const CLUSTER: &[Key] = &[
     key("key", "path, or name of a credential", "", "the file with the key that all nodes share"),
     key("quorum", "\"majority\", \"fence\", \"stay\" or \"trusted\"", "", "who decides"),
-    key("fence", "{ command } or \"board\"", "", "what cuts the peer's power"),
+    key(
+        "fence",
+        "{ command } or \"board\"",
+        "",
+        "what cuts the peer's power; \"board\": our board, whose second line is wired to it",
+    ),
     key(
         "accept_two_holders",
         "true or false",
@@ -64,14 +69,25 @@ pub(super) const NODE: &[Key] = &[
 /// `[group.NAME]`.
 pub(super) const GROUP: &[Key] = &[
     key("services", "list of names", "[]", "the services that move together"),
-    key("run", "\"active\" or \"all\"", "active", "where they run"),
+    key(
+        "run",
+        "\"active\" or \"all\"",
+        "active",
+        "where they run: with \"all\" on every node, and only the addresses move",
+    ),
     key("addresses", "list of ADDRESS/PREFIX", "[]", "the addresses that move with them"),
     key("interface", "text", "that of the network", "where the addresses are"),
     key("label", "text", "", "a name for the addresses beside the interface's own, as eth0:0"),
     key("up", "list of words", "the kernel is asked", "sets the address $ADDRESS, or $_IP_$"),
     key("down", "list of words", "the kernel is asked", "takes it off"),
     key("announce", "list of words", "built in", "tells neighbours where it is"),
-    key("check", "tables", "", "asked of every node, whose address is $NODE"),
+    key(
+        "check",
+        "tables",
+        "",
+        "asked of every node, whose address is $NODE; of the active alone, by itself, where the \
+         services run on it only",
+    ),
     key("on_active", "list of words", "", "must succeed before the address comes up"),
     key("on_standby", "list of words", "", "runs once the address is gone"),
     key("failback", "\"manual\"", "manual", "whether it goes back by itself"),

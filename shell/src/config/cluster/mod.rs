@@ -1,11 +1,10 @@
 //! `[cluster]`, `[node.NAME]` and `[group.NAME]`: nodes between which groups move.
 //!
-//! Read and checked whole; what of it this version does not carry out is refused by name.
+//! Read and checked whole; what of it this version does not have is refused by name.
 
 mod arithmetic;
 mod group;
 mod keys;
-mod later;
 mod node;
 mod shared;
 #[cfg(test)]
@@ -23,13 +22,13 @@ pub use self::node::NodePlan;
 pub use self::shared::{RecoveryPlan, SharedPool};
 use super::reader::{Reader, header};
 use super::report::Findings;
+use super::source::Place;
 use super::tree::{Entry, Node, Table, Value};
 use super::values;
 use super::words;
 
 pub use self::arithmetic::{decides, takeover_ms, told};
 pub(super) use self::keys::TABLES;
-pub(super) use self::later::refuse;
 
 /// Nodes, and what moves between them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,7 +85,7 @@ pub(super) fn read(root: &Table, out: &mut Findings) -> Option<ClusterPlan> {
     let key = key(&reader, out);
     let limits = limits(&reader, out);
     let quorum = quorum(&reader, nodes.len(), out);
-    let fence = fence(&reader, quorum, root.get("board").is_some(), out);
+    let fence = fence(&reader, quorum, root.get("board"), out);
     let port = reader.read("port", values::number::<u16>(1..=65535), out).unwrap_or(PORT);
     etcd(&reader, out);
     let accepts = reader.read("accept_two_holders", values::boolean, out).unwrap_or(false);
@@ -194,7 +193,7 @@ const CHOICES: [(&str, &str); 4] = [
 fn fence(
     reader: &Reader<'_>,
     quorum: Option<Quorum>,
-    board: bool,
+    board: Option<&Entry>,
     out: &mut Findings,
 ) -> Option<Fence> {
     let wanted = quorum == Some(Quorum::Fence);
@@ -212,12 +211,7 @@ fn fence(
     }
     match &entry.node.value {
         Value::Text(word) if word == "board" => {
-            if !board {
-                let message = "fence: \"board\" needs [board], its second line wired to the peer";
-                out.error(entry.node.place, message);
-                return None;
-            }
-            Some(Fence::Board)
+            can_fence(board, entry.node.place, out).then_some(Fence::Board)
         }
         Value::Table(table) => {
             let path = "cluster.fence".to_owned();
@@ -229,6 +223,32 @@ fn fence(
         }
         _ => values::wrong("fence", "{ command = [...] } or \"board\"", &entry.node, out),
     }
+}
+
+/// Whether `[board]` is one whose second line can be a peer's.
+fn can_fence(board: Option<&Entry>, place: Place, out: &mut Findings) -> bool {
+    let Some(board) = board else {
+        let message = "fence: \"board\" needs [board], its second line wired to the peer";
+        out.error(place, message).of_absence();
+        return false;
+    };
+    let Value::Table(table) = &board.node.value else { return false }; // said of [board]
+    let word = |key| match table.get(key).map(|entry| &entry.node.value) {
+        Some(Value::Text(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    if let Some(kind) = word("kind").filter(|kind| *kind != "giveover") {
+        let message = format!("fence: hardware of kind \"{kind}\" has no second line");
+        out.error(place, message).label("{ command = [...] }, or a board of kind \"giveover\"");
+        return false;
+    }
+    if word("giveover") != Some("none") {
+        let message =
+            "fence: \"board\" needs board.giveover = \"none\": its second line is the peer's";
+        out.error(place, message).label("giveover = \"none\" in [board]");
+        return false;
+    }
+    true
 }
 
 fn etcd(reader: &Reader<'_>, out: &mut Findings) {

@@ -48,12 +48,21 @@ fn the_pair_with_a_witness_is_taken_with_its_defaults() {
     assert!(plan.members.witnesses.has(Number(2)) && plan.members.witnesses.count() == 1);
     let group = &plan.groups[0];
     assert!(group.everywhere && group.addresses == [("10.0.0.10".parse().unwrap(), 24)]);
-    assert_eq!(group.checks[0].targets[0].port, 8404);
+    let asked: Vec<String> = group
+        .checks
+        .iter()
+        .flat_map(|checks| checks.iter())
+        .map(|check| format!("{}:{}", check.targets[0].host, check.targets[0].port))
+        .collect();
+    assert_eq!(asked, ["10.0.0.1:8404", "10.0.0.2:8404"], "a witness serves nothing");
     let told = told(&plan).join("\n");
     let sum = "wait 8s is at least (lease 5s + jitter 1s) × (1 + 2 × 5 %) + 1s = 7600ms";
     assert!(told.contains(sum), "{told}");
     assert!(told.contains("machine or daemon dies: at most 9s without a holder"), "{told}");
     assert!(told.contains("drops within 5s"), "{told}");
+    let judged =
+        "one whose checks (front) fail 3 times in a row is down, within 60s, and cannot be active";
+    assert!(told.contains(judged), "{told}");
 }
 
 #[test]
@@ -132,13 +141,14 @@ fn groups_have_what_moves_and_nothing_twice() {
     says(&with("[group.g]\naddresses = [\"127.0.0.1/8\"]\n"), &["can belong to no node"]);
     says(
         &with("[group.g]\nservices = [\"web\"]\nrun = \"all\"\n"),
-        &["needs a check of every node"],
+        &["needs a check of every node", "moves only addresses: name one"],
     );
     let check =
         |check: &str| with(&format!("[group.g]\nservices = [\"web\"]\ncheck.x = {check}\n"));
     says(&check("\"http://10.0.0.1/\""), &["write $NODE"]);
     says(&check("{ url = \"http://$NODE/\", expct = [200] }"), &["did you mean `expect`?"]);
-    assert_eq!(plan(&check("{ url = \"tcp://$NODE:80\" }")).groups[0].checks.len(), 1);
+    says(&check("{ kind = \"agent\", transport = \"udp\", address = \"$NODE:1\" }"), &["check.x"]);
+    assert_eq!(plan(&check("{ url = \"tcp://$NODE:80\" }")).groups[0].checks[1].len(), 1);
     let long = "[group.g]\nservices = [\"web\"]\ninterface = \"a-name-of-sixteen\"\n";
     says(&with(long), &["1 to 15 bytes"]);
     let twice = "[group.g]\nservices = [\"web\"]\naddresses = [\"10.0.0.9/24\"]\n\
@@ -169,20 +179,23 @@ fn a_right_cluster_is_taken_with_its_group() {
     assert!(said.contains("there is no [node.bb]") && said.contains("did you mean `b`?"), "{said}");
 }
 
-/// What this version does not carry out is refused by name, each key once.
+/// A board fences by its second line, which is then nobody else's.
 #[test]
-fn what_is_not_carried_out_is_refused_by_name() {
-    let group = "[service.web]\nunit = \"web.service\"\n[group.g]\nservices = [\"web\"]\n\
-                 run = \"all\"\ncheck.x = \"tcp://$NODE:80\"\n";
-    let text = cluster("quorum = \"stay\"") + group;
-    let said = super::super::load_str("pair.toml", &text).expect_err("refused").to_string();
-    for key in ["`check`", "run: \"all\""] {
-        assert_eq!(said.matches(&format!("{key} is not in this version")).count(), 1, "{said}");
+fn a_board_that_fences_has_its_second_line_for_the_peer_alone() {
+    let with = |keys: &str| {
+        let board = format!("[board]\n{keys}");
+        let text = cluster("quorum = \"fence\"\nfence = \"board\"") + &board;
+        super::super::load_str("pair.toml", &text).map_err(|said| said.to_string())
+    };
+    let ours = "port = \"/dev/x\"\nkey = \"/k\"\n";
+    let loaded = with(&format!("{ours}giveover = \"none\"\n")).expect("taken");
+    assert_eq!(loaded.plan.cluster.expect("a cluster").fence, Some(Fence::Board));
+    for keys in [ours.to_owned(), format!("{ours}giveover = \"off\"\n")] {
+        let said = with(&keys).expect_err("refused");
+        assert!(said.contains("needs board.giveover = \"none\""), "{said}");
     }
-    let board = "[board]\nport = \"/dev/x\"\nkey = \"/k\"\n";
-    let text = cluster("quorum = \"fence\"\nfence = \"board\"") + board;
-    let said = super::super::load_str("pair.toml", &text).expect_err("refused").to_string();
-    assert!(said.contains("fence: \"board\" is not in this version"), "{said}");
+    let said = with("kind = \"linux\"\n").expect_err("refused");
+    assert!(said.contains("\"linux\" has no second line"), "{said}");
 }
 
 /// A service's giveover in a group, and what nothing starts.

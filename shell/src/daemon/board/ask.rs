@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use giveover_core::board::{End, Why};
 use giveover_core::failure::{Cause, Phase};
 use giveover_core::monitor::{Event, GiveoverOutcome, Reason, Ticket};
+use giveover_core::node::Node;
 use giveover_core::time::Span;
 use giveover_core::wire::ToBoard;
 
@@ -24,6 +25,8 @@ pub(super) enum AskFor {
     StopFailed { service: usize },
     /// A person, and what is to be said of it.
     Person { client: ClientId, said: String },
+    /// A group has its silent peer fenced.
+    Fence { group: usize, ticket: giveover_core::peer::Ticket, node: Node },
     /// The boot was good.
     Confirm,
     /// We end.
@@ -76,6 +79,9 @@ impl Daemon {
             }
             (AskFor::Person { client, .. }, Err(failed)) => {
                 self.reply(client, &Reply { exit: 1, lines: vec![failed.to_string()] });
+            }
+            (AskFor::Fence { group, ticket, node }, result) => {
+                self.board_fenced(group, ticket, node, result);
             }
             (AskFor::Confirm, Ok(())) => {
                 self.say_host(message::Event::Board, "this boot is confirmed".to_owned());
@@ -182,6 +188,20 @@ impl Daemon {
         self.say(service, message::Event::ResetRefused, host::board_reset_refused(why));
         self.feed(service, Event::GiveoverDone { ticket, outcome: GiveoverOutcome::Denied });
         self.answer_operator(service, Wanted::Giveover, Err(why));
+    }
+
+    /// Fences the peer that the board's second line is wired to; [`Daemon::board_fenced`] is told.
+    pub(in super::super) fn fence_by_board(
+        &mut self,
+        group: usize,
+        ticket: giveover_core::peer::Ticket,
+        node: Node,
+    ) {
+        if self.board.is_none() {
+            return self.board_fenced(group, ticket, node, Err(Failed::NotConnected));
+        }
+        self.ask_board(ToBoard::Fence, AskFor::Fence { group, ticket, node });
+        self.write_to_board();
     }
 
     /// `giveover board …`

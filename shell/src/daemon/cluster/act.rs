@@ -1,7 +1,7 @@
 //! Event → `handle` → carry out, for the machine of a group.
 
 use giveover_core::node::Node;
-use giveover_core::peer::{Action, Event, Look, Mismatch, Note, Role, To};
+use giveover_core::peer::{Action, Event, Mismatch, Note, Role, To};
 use giveover_core::wire::peer::Frame;
 
 use super::boot_now;
@@ -58,15 +58,13 @@ impl Daemon {
             Action::Release { ticket, how } => self.carrier(group, |it| it.release(ticket, how)),
             Action::Announce => self.address_step(group, Step::Announce),
             Action::Fence { ticket, node } => self.begin_fence(group, ticket, node),
-            Action::Look { ticket } => {
-                let look = self.look();
-                self.tell_group(group, Event::Looked { ticket, look });
-            }
+            Action::Look { ticket } => self.begin_group_look(group, ticket),
             Action::Quit { by, why } => self.quit(group, by, why),
             Action::Gone => {
                 if let Some(state) = self.cluster.as_mut().and_then(|it| it.groups.get_mut(group)) {
                     state.gone = true;
                 }
+                self.go_on_stopping();
             }
             Action::Note(note) => self.tell_note(group, note),
             // Kept before; and what a later core adds is nothing here.
@@ -102,13 +100,6 @@ impl Daemon {
                 }
             }
         }
-    }
-
-    /// P2, P3: trusted servers as they answered last. The services of a group that runs on its
-    /// active only are their monitors' matter: those restart, and give over.
-    fn look(&self) -> Look {
-        let (answering, total) = self.trusted();
-        Look { trusted: (total > 0).then_some(answering > 0), ..Look::default() }
     }
 
     /// P12: everybody that was heard refuses this node.

@@ -8,6 +8,7 @@ use giveover_core::arbiter::Arbiter;
 use giveover_core::node::{Node, Nodes};
 use giveover_core::peer::{Event, Members, Peer, Rules};
 
+use super::look::Looking;
 use super::share::Shared;
 use super::{Cluster, Group, ROOM, STRANGERS, STRANGERS_RATE, address, boot_now};
 use crate::check::resolve::{self, Resolver};
@@ -80,6 +81,7 @@ impl Daemon {
             share_queue: VecDeque::new(),
             sharing: false,
             runner: Runner::new(Room::GroupCommand),
+            fenced: Vec::new(),
             look_at: now,
             armed: None,
             refused: None,
@@ -131,8 +133,14 @@ impl Daemon {
             )),
             arbiter: Arbiter::new(group.pingpong_interval),
             gave_over: Nodes::NONE,
-            carrier: Carrier::new(group.on_active.is_some(), group.on_standby.is_some()),
+            carrier: Carrier::new(
+                group.on_active.is_some(),
+                group.on_standby.is_some(),
+                group.everywhere,
+            ),
             services: Vec::new(),
+            local: Vec::new(),
+            look: Looking::new(group, self.now),
             stopping: None,
             hook: None,
             holder: address::holder(place, group).filter(|_| !observe),
@@ -158,7 +166,11 @@ impl Daemon {
                 let known = self.plan.services.get(**service);
                 known.is_some_and(|known| plan.services.iter().any(|name| **name == *known.name))
             };
-            group.services = order.iter().filter(is_in).copied().collect();
+            let services = order.iter().filter(is_in).copied().collect();
+            (group.services, group.local) = match plan.everywhere {
+                true => (Vec::new(), services),
+                false => (services, Vec::new()),
+            };
         }
     }
 

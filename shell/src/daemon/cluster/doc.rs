@@ -37,6 +37,7 @@ impl Daemon {
             votes_needed: machine.rules().votes_needed(),
             members: cluster.plan.members.count,
             two_holders: cluster.plan.members.quorum == Quorum::Trusted,
+            run: if plan.everywhere { "all" } else { "active" }.to_owned(),
             services: plan.services.clone(),
             addresses: plan.addresses.iter().map(|(it, prefix)| format!("{it}/{prefix}")).collect(),
             holds: machine.holds(),
@@ -104,7 +105,7 @@ impl Daemon {
         let boot = boot_now();
         let cluster = self.cluster.as_deref()?;
         let plan = cluster.plan.nodes.get(usize::from(node.0))?;
-        let state = cluster.groups.get(group)?;
+        let (state, group_plan) = (cluster.groups.get(group)?, cluster.plan.groups.get(group)?);
         let me = node == cluster.me;
         let member = state.machine.member(node);
         let pair = cluster.pairs.get(usize::from(node.0)).and_then(Option::as_ref);
@@ -124,6 +125,10 @@ impl Daemon {
             let at = self.now.as_millis().saturating_sub(ms);
             self.clock.wall(giveover_core::time::Instant::from_millis(at))
         });
+        let own_life = match group_plan.everywhere {
+            true => state.machine.life(),
+            false => cluster.plan.limits.life.saturating_sub(state.look.failed),
+        };
         let [garbage, unauthentic, repeated, over_budget] =
             pair.map_or([0; 4], |pair| pair.refusals());
         Some(NodeDoc {
@@ -141,7 +146,7 @@ impl Daemon {
             since: began,
             heard_ms: heard.map(|at| boot.since(at)),
             life: if me {
-                state.machine.life()
+                own_life
             } else {
                 let left = state.lives.get(usize::from(node.0)).copied().unwrap_or(0);
                 member.map_or(0, |member| member.life().min(left))
@@ -150,7 +155,7 @@ impl Daemon {
             why: pair.and_then(|pair| pair.why(wait, boot)).map(|why| why.word().to_owned()),
             why_text: pair.and_then(|pair| pair.why(wait, boot)).map(|why| why.to_string()),
             refused: member.and_then(|member| member.refused()).map(|why| why.to_string()),
-            checks: Vec::new(), // a group's own checks are not in this version
+            checks: self.group_check_docs(group, node),
             connected: cluster.net.of(node).is_some(),
             taken: pair.map_or(0, |pair| pair.taken()),
             garbage,

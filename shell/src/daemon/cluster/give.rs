@@ -22,6 +22,9 @@ impl Daemon {
         reason: Reason,
     ) {
         let by_operator = reason == Reason::Operator;
+        if let Some(group) = self.group_everywhere_of(service) {
+            return self.give_address_over(group, service, ticket, by_operator);
+        }
         let Some(group) = self.group_of(service) else {
             return self.denied(service, ticket, "it is in no group");
         };
@@ -34,6 +37,60 @@ impl Daemon {
             }
             Answer::NotNow => self.not_now(service, ticket, "a move or an election is under way"),
         }
+    }
+
+    /// The same of a service that runs on every node: it stays, and its monitor goes on. If the group
+    /// is active here, that is, its address, then the group goes to where the service may be well.
+    fn give_address_over(
+        &mut self,
+        group: usize,
+        service: usize,
+        ticket: Ticket,
+        by_operator: bool,
+    ) {
+        let name = self.group_name(group);
+        if by_operator {
+            let why = format!(
+                "it runs on every node; `giveover node switch {name}` moves what one node has"
+            );
+            return self.denied(service, ticket, &why);
+        }
+        if !self.is_active_here(group) {
+            let why = format!("it runs on every node, and group {name} is not active here");
+            return self.denied(service, ticket, &why);
+        }
+        match self.ask_arbiter(group, Some(service), false, None) {
+            Answer::Granted(node) => {
+                let to = self.cluster.as_deref().map_or(String::new(), |it| it.name(node));
+                let why = format!("it runs on every node; group {name} goes to {to}");
+                self.denied(service, ticket, &why);
+                let of = self.plan.services[service].name.to_string();
+                self.give_group(group, node, &format!("{of} is faulty here"));
+            }
+            Answer::Denied(denial) => {
+                let why = self.denial_words(&denial);
+                self.denied(service, ticket, &why);
+            }
+            Answer::NotNow => self.not_now(service, ticket, "a move or an election is under way"),
+        }
+    }
+
+    fn is_active_here(&self, group: usize) -> bool {
+        let state = self.cluster.as_deref().and_then(|cluster| cluster.groups.get(group));
+        state.is_some_and(|state| state.machine.role() == Role::Active)
+    }
+
+    /// Granted, and no service goes before the others.
+    pub(super) fn give_group(&mut self, group: usize, to: Node, why: &str) {
+        self.charge_host();
+        let Some(cluster) = &mut self.cluster else { return };
+        let name = cluster.name(to);
+        if let Some(state) = cluster.groups.get_mut(group) {
+            state.giving = Some(Giving { by: None, to });
+        }
+        let text = format!("{}: given over to {name}: {why}", self.group_name(group));
+        self.say_host(message::Event::Nodes, text);
+        self.tell_group(group, Event::GiveOver { to: Some(to) });
     }
 
     /// May the group go, for one of its services or as a whole, and to whom? `to` is the only one asked for, if one is.
@@ -51,6 +108,8 @@ impl Daemon {
         let Some(cluster) = self.cluster.as_deref() else { return Answer::NotNow };
         let wait = cluster.plan.limits.wait;
         let nodes = &cluster.plan.nodes;
+        // Elsewhere the services do not run, and nothing can be asked of them.
+        let judged = cluster.plan.groups.get(group).is_some_and(|plan| plan.everywhere);
         let Some(state) = cluster.groups.get(group) else { return Answer::NotNow };
         let active = state.machine.role() == Role::Active;
         let mut candidates: Vec<(u8, Candidate)> = Vec::new();
@@ -63,7 +122,8 @@ impl Daemon {
             let member = state.machine.member(node);
             let up = member
                 .is_some_and(|member| member.lives(boot, wait) && member.role() == Role::Standby);
-            candidates.push((plan.priority, Candidate { node, up, vetoes: false }));
+            let vetoes = judged && member.is_some_and(|member| member.life() == 0);
+            candidates.push((plan.priority, Candidate { node, up, vetoes }));
         }
         candidates.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
         let candidates: Vec<Candidate> = candidates.into_iter().map(|(_, it)| it).collect();
@@ -89,7 +149,7 @@ impl Daemon {
         let Some(cluster) = &mut self.cluster else { return };
         let name = cluster.name(to);
         if let Some(state) = cluster.groups.get_mut(group) {
-            state.giving = Some(Giving { service, ticket, to });
+            state.giving = Some(Giving { by: Some((service, ticket)), to });
         }
         self.enter_stopping(service, ticket);
         self.say(service, message::Event::Granted, words::granted(&name));
@@ -116,7 +176,13 @@ impl Daemon {
                 &crate::report::model::Reply { exit: u8::from(!ok), lines: vec![text] },
             );
         }
-        let Some(Giving { service, ticket, to }) = giving else { return };
+        let Some(Giving { by, to }) = giving else { return };
+        let Some((service, ticket)) = by else {
+            if ok {
+                self.note_gave_over(group, me, now);
+            }
+            return;
+        };
         if !ok {
             let cause = Cause::new(Phase::Exit, Cause::UNKNOWN);
             let why = "the group could not be proven stopped";
@@ -133,7 +199,7 @@ impl Daemon {
         let Some(cluster) = &mut self.cluster else { return };
         let Some(state) = cluster.groups.get_mut(group) else { return };
         state.arbiter.handle(Ask::GaveOver { from }, now);
-        let service = state.services.first().copied();
+        let service = state.first();
         if let Some(watch) = service.and_then(|service| self.watches.get(service)) {
             self.journal.note(now, Note::GaveOver { machine: watch.machine, from });
         }
@@ -143,7 +209,7 @@ impl Daemon {
     pub(super) fn restore_gave_over(&mut self) {
         let Some(cluster) = self.cluster.as_deref_mut() else { return };
         for state in &mut cluster.groups {
-            let first = state.services.first().and_then(|service| self.watches.get(*service));
+            let first = state.first().and_then(|service| self.watches.get(service));
             let known = first.and_then(|watch| self.journal.ledger().service(watch.machine));
             for (from, at) in known.into_iter().flat_map(|known| known.gave_over()) {
                 state.arbiter.handle(Ask::GaveOver { from: *from }, *at);

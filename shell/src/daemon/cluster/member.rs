@@ -101,7 +101,8 @@ impl Daemon {
         if runs {
             stopping.ran.push(service);
         }
-        let given = state.giving.is_some_and(|giving| giving.service == service);
+        let given =
+            state.giving.and_then(|giving| giving.by).is_some_and(|(given, _)| given == service);
         if !given {
             self.feed(service, Event::End); // nobody restarts what is being stopped
             let why = "called off: its group is let go here";
@@ -228,6 +229,14 @@ impl Daemon {
         };
         let elsewhere = state.machine.active().filter(|node| *node != cluster.me);
         elsewhere.is_some_and(|node| self.heard_nodes().has(node))
+    }
+
+    /// Whether clients may still be led to `service`, which runs on every node, by an address that this
+    /// one has not yet let go.
+    pub(in crate::daemon) fn is_behind_address(&self, service: usize) -> bool {
+        let group = self.group_everywhere_of(service);
+        let state = group.and_then(|group| self.cluster.as_deref()?.groups.get(group));
+        state.is_some_and(|state| !state.gone)
     }
 
     /// Whether any group is on its way from one state to another here.

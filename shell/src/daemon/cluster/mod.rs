@@ -10,6 +10,7 @@ mod doc;
 mod give;
 mod legacy;
 mod link;
+mod look;
 mod member;
 mod operator;
 mod recovery;
@@ -21,7 +22,7 @@ use std::net::SocketAddr;
 
 use giveover_core::arbiter::Arbiter;
 use giveover_core::node::{Node, Nodes};
-use giveover_core::peer::{Event, Peer};
+use giveover_core::peer::{Event, Peer, Ticket};
 use giveover_core::share::Event as SharedEvent;
 use giveover_core::time::Instant;
 
@@ -40,6 +41,7 @@ use crate::config::plan::ClusterPlan;
 use crate::reactor::{Ready, Room, Run, Runner, Timer, Token};
 
 pub(super) use self::begin::Lacking;
+use self::look::Looking;
 use self::member::Stopping;
 use self::run::Running;
 use self::share::Shared;
@@ -79,6 +81,8 @@ pub(super) struct Cluster {
     share_queue: VecDeque<(usize, SharedEvent)>,
     sharing: bool,
     runner: Runner<Running>,
+    /// Peers that our board has fenced: when they are dead, and who waits for it.
+    fenced: Vec<(Instant, usize, Ticket)>,
     /// When connections are looked after.
     look_at: Instant,
     armed: Option<(Instant, Timer)>,
@@ -93,8 +97,12 @@ struct Group {
     /// Nodes that said that they gave it over.
     gave_over: Nodes,
     carrier: Carrier,
-    /// Its services by place, those that others need first.
+    /// The services that move with it, by place, those that others need first.
     services: Vec<usize>,
+    /// Its services that run on every node, and are no less a single host's than any other.
+    local: Vec<usize>,
+    /// Its own checks.
+    look: Looking,
     stopping: Option<Stopping>,
     /// The command of its own that runs.
     hook: Option<Run>,
@@ -102,7 +110,7 @@ struct Group {
     holder: Option<Holder>,
     /// They are up, as people were told.
     address_up: bool,
-    /// A monitor's giveover under way: whose, and to whom.
+    /// A giveover under way that no person asked for the whole group: for whom, and to whom.
     giving: Option<Giving>,
     /// Since when it has its role here; on the daemon's own time line.
     since: Instant,
@@ -120,12 +128,20 @@ struct Group {
     settled: bool,
 }
 
-/// A giveover that a monitor asked for, or a person of one service.
+/// A giveover that a monitor asked for, or a person of one service, or the group's own checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Giving {
-    service: usize,
-    ticket: giveover_core::monitor::Ticket,
+    /// The service that goes first and whose monitor waits for the end; none where it is not a
+    /// service that moves.
+    by: Option<(usize, giveover_core::monitor::Ticket)>,
     to: Node,
+}
+
+impl Group {
+    /// What is kept of the group as a whole is kept with this service.
+    fn first(&self) -> Option<usize> {
+        self.services.first().or(self.local.first()).copied()
+    }
 }
 
 /// The time of the machines of groups.
@@ -154,7 +170,8 @@ impl Cluster {
         let machines = self.groups.iter().filter_map(|group| group.machine.poll_timeout());
         let shared = self.groups.iter().filter_map(|group| group.shared.machine.poll_timeout());
         let connects = self.pairs.iter().flatten().filter_map(Pair::connect_at);
-        let rest = [self.net.poll_timeout(now), Some(self.look_at)];
+        let fenced = self.fenced.iter().map(|(at, ..)| *at).min();
+        let rest = [self.net.poll_timeout(now), Some(self.look_at), fenced];
         machines.chain(shared).chain(connects).chain(rest.into_iter().flatten()).min()
     }
 }
@@ -181,6 +198,7 @@ impl Daemon {
         for group in due {
             self.tell_group(group, Event::Timeout);
         }
+        self.look_after_fenced();
         self.look_after_links();
         self.look_after_holders();
         self.look_after_shared();
@@ -218,6 +236,12 @@ impl Daemon {
         if let Some(cluster) = &mut self.cluster {
             cluster.busy = false;
         }
+    }
+
+    /// The group with `run = "all"` that `service` is in.
+    pub(super) fn group_everywhere_of(&self, service: usize) -> Option<usize> {
+        let cluster = self.cluster.as_deref()?;
+        cluster.groups.iter().position(|group| group.local.contains(&service))
     }
 
     /// The group that `service` is in, if its nodes decide where it runs.

@@ -2,15 +2,21 @@
 
 use giveover_core::node::Node;
 use giveover_core::peer::{Event, Ticket};
+use giveover_core::time::Span;
 use nix::errno::Errno;
 
+use super::boot_now;
 use super::recovery::What;
+use crate::board::link::Failed;
 use crate::cluster::carrier::Hook;
 use crate::config::dollar::Values;
 use crate::config::plan::Fence;
 use crate::daemon::Daemon;
 use crate::message;
 use crate::reactor::{Done, End, Exit, Keep, Order, Program, Ready, SpawnError, Token};
+
+/// What a supply still feeds once it is cut is dead after this.
+const DEAD_AFTER: Span = Span::from_secs(2);
 
 /// A command that runs for a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,13 +68,47 @@ impl Daemon {
     /// Cuts a peer's power: exit 0 is the acknowledgement, and nothing else is.
     pub(super) fn begin_fence(&mut self, group: usize, ticket: Ticket, node: Node) {
         let Some(cluster) = self.cluster.as_deref() else { return };
-        let argv = match &cluster.plan.fence {
-            Some(Fence::Command(argv)) => argv.clone(),
-            Some(Fence::Board) | None => Vec::new(), // refused by the file
-        };
+        let fence = cluster.plan.fence.clone();
         let text = format!("{} is silent: its power is being cut", cluster.name(node));
         self.say_host(message::Event::Nodes, text);
-        self.run_for_group(Running::Fence(group, ticket, node), &argv, Some(node));
+        match fence {
+            Some(Fence::Command(argv)) => {
+                self.run_for_group(Running::Fence(group, ticket, node), &argv, Some(node));
+            }
+            Some(Fence::Board) => self.fence_by_board(group, ticket, node),
+            None => self.tell_group(group, Event::Fenced { ticket, ok: false }), // refused by the file
+        }
+    }
+
+    /// The board has its second line on, or will not. What it is wired to needs a moment to be dead.
+    pub(in crate::daemon) fn board_fenced(
+        &mut self,
+        group: usize,
+        ticket: Ticket,
+        node: Node,
+        result: Result<(), Failed>,
+    ) {
+        let Some(cluster) = &mut self.cluster else { return };
+        let name = cluster.name(node);
+        if let Err(failed) = result {
+            self.say_host(message::Event::Nodes, format!("fence of {name}: {failed}"));
+            return self.tell_group(group, Event::Fenced { ticket, ok: false });
+        }
+        cluster.fenced.push((boot_now().after(DEAD_AFTER), group, ticket));
+        let text = format!("the power of {name} is cut, as the board acknowledges");
+        self.say_host(message::Event::Nodes, text);
+    }
+
+    /// Those that the board has fenced are dead by now.
+    pub(super) fn look_after_fenced(&mut self) {
+        let now = boot_now();
+        let Some(cluster) = &mut self.cluster else { return };
+        let fenced = std::mem::take(&mut cluster.fenced);
+        let (dead, rest): (Vec<_>, Vec<_>) = fenced.into_iter().partition(|(at, ..)| *at <= now);
+        cluster.fenced = rest;
+        for (_, group, ticket) in dead {
+            self.tell_group(group, Event::Fenced { ticket, ok: true });
+        }
     }
 
     fn run_for_group(&mut self, running: Running, argv: &[String], about: Option<Node>) {

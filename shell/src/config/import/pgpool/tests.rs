@@ -1,5 +1,3 @@
-use super::super::super::cluster;
-use super::super::super::files::Files;
 use super::*;
 
 /// The document's example on `server1`, section 3.
@@ -36,15 +34,13 @@ fn refuses(text: &str, parts: &[&str]) {
     }
 }
 
-/// What was written is read and checked as a configuration is.
+/// What was written is taken whole, as `giveover check` takes it.
 #[track_caller]
 fn is_taken(imported: &Imported) {
-    let mut out = Findings::default();
-    let files = Files::of_text("made.toml", &imported.text, &mut out);
-    let plan = cluster::read(&files.root, &mut out);
-    let sources = Arc::new(files.sources);
-    let (errors, _) = out.into_reports(&sources);
-    assert!(plan.is_some() && errors.is_empty(), "{errors}\n{}", imported.text);
+    let loaded = super::super::super::load_str("made.toml", &imported.text);
+    let loaded = loaded.unwrap_or_else(|errors| panic!("{errors}\n{}", imported.text));
+    let cluster = loaded.plan.cluster.expect("nodes");
+    assert!(cluster.groups[0].everywhere && !cluster.groups[0].checks[0].is_empty());
 }
 
 fn became<'i>(imported: &'i Imported, name: &str) -> &'i Became {

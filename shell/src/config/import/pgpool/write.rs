@@ -97,15 +97,14 @@ fn service(watchdog: &Watchdog, out: &mut Page) {
     out.table("service.pgpool");
     let unit = "# unit = \"pgpool2.service\"";
     out.from(unit, "without, it is only watched, as pgpool-II's watchdog does");
+    if watchdog.on {
+        out.from("giveover = \"none\"", "wd_life_point looks of the group's check decide");
+    }
     out.line(&query(watchdog, "127.0.0.1"));
 }
 
 fn group(watchdog: &Watchdog, out: &mut Page) {
     out.table("group.pgpool");
-    out.line(
-        "# This version refuses `run = \"all\"` and a group's check by name. Without services, run",
-    );
-    out.line("# and check.query the address moves as the daemons and trusted servers have it.");
     out.line("services  = [\"pgpool\"]");
     out.from("run       = \"all\"", "pgpool-II runs on every node, only the address moves");
     let (up, down, arping) = (&watchdog.up, &watchdog.down, &watchdog.arping);
