@@ -100,7 +100,7 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "lm3s6965evb",
         target: "thumbv7m-none-eabi",
         stack: 2048,
-        flash: 19_600,
+        flash: 19_800,
         shadow_flash: 28_000,
         logs: true,
         qemu: Some(Pins {
@@ -118,7 +118,7 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "microbit",
         target: "thumbv6m-none-eabi",
         stack: 1536,
-        flash: 21_200,
+        flash: 21_400,
         shadow_flash: 29_800,
         logs: false,
         qemu: Some(Pins {
@@ -140,7 +140,7 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "rp-pico",
         target: "thumbv6m-none-eabi",
         stack: 1536,
-        flash: 24_000,
+        flash: 24_200,
         shadow_flash: 32_600,
         logs: true,
         qemu: None,
