@@ -231,6 +231,11 @@ impl Board for Pico {
         port.write(LIGHT);
     }
 
+    fn held(&mut self, on: bool) {
+        let port = if on { HIGH } else { LOW };
+        port.write(HELD_LIGHT);
+    }
+
     fn jumper(&mut self) -> bool {
         INPUT.read() & JUMPER == 0
     }
@@ -268,11 +273,7 @@ fn release() {
 fn main() -> ! {
     static mut ROOM: Room = Room::new();
     static mut PLACE: MaybeUninit<Firmware<'static, Pico>> = MaybeUninit::uninit();
-    chip::run(PLACE, ROOM, Pico::start(), || {
-        // The red light is the second line's, and shows it where nobody has wired one.
-        let red = if OUTPUT.read() & SECOND == 0 { LOW } else { HIGH };
-        red.write(HELD_LIGHT);
-    });
+    chip::run(PLACE, ROOM, Pico::start(), || {});
 }
 
 #[cortex_m_rt::exception]

@@ -44,6 +44,8 @@ pub struct Bench {
     pub wired: Cell<bool>,
     /// The jumper is set.
     pub jumper: Cell<bool>,
+    /// The port is there, where that can be seen.
+    pub port: Cell<Option<bool>>,
     /// RAM that a reset leaves alone.
     pub memory: RefCell<Vec<u32>>,
     /// Bytes to the board, and from it.
@@ -52,6 +54,10 @@ pub struct Bench {
     pub down: Fifo<QUEUE>,
     /// How often the watchdog was fed.
     pub fed: Cell<u32>,
+    /// The light is on, and the one that calls a person.
+    pub light: Cell<bool>,
+    /// See [`Bench::light`].
+    pub red: Cell<bool>,
 }
 
 impl Bench {
@@ -178,7 +184,13 @@ impl Board for Here {
         Some(self.bench.second.get() && !self.bench.cut.get())
     }
 
-    fn light(&mut self, _: bool) {}
+    fn light(&mut self, on: bool) {
+        self.bench.light.set(on);
+    }
+
+    fn held(&mut self, on: bool) {
+        self.bench.red.set(on);
+    }
 
     fn jumper(&mut self) -> bool {
         self.bench.jumper.get()
@@ -189,7 +201,7 @@ impl Board for Here {
     }
 
     fn port(&mut self) -> Option<bool> {
-        None
+        self.bench.port.get()
     }
 
     fn store(&mut self) -> (Ram, Option<NoFlash>) {

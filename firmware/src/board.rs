@@ -5,7 +5,9 @@ mod answer;
 use core::mem::MaybeUninit;
 
 use embedded_hal::digital::OutputPin;
-use giveover_core::board::{Action, Board as Machine, Durable, Event, Log, Note, Settings, Start};
+use giveover_core::board::{
+    Action, Board as Machine, Durable, Event, Light, Log, Note, Settings, Start,
+};
 use giveover_core::monitor::Ticket;
 #[cfg(feature = "shadow")]
 use giveover_core::shadow::Shadows;
@@ -233,8 +235,11 @@ impl<'a, B: Board> Firmware<'a, B> {
         self.see_to_store(now);
         // Once more: what was just decided belongs on the pin before the next sleep.
         self.line.poll(now);
-        let light = self.machine.light(self.key.is_some());
+        // A hello was answered, and nobody has proven himself since: its host has another key.
+        let strange = self.hellos > 0 && !self.link.end().is_connected();
+        let light = self.machine.light(self.key.is_some() && !strange);
         self.board.light(light::is_on(light, now));
+        self.board.held(matches!(light, Light::Steady));
         self.board.watchdog();
     }
 
@@ -270,9 +275,8 @@ impl<'a, B: Board> Firmware<'a, B> {
         let port = self.board.port();
         if port != self.port {
             self.port = port;
-            if let Some(up) = port {
-                self.tell(Event::Link(up), 0, now);
-            }
+            // One that nobody can see any more, because the host speaks on another, is not lost.
+            self.tell(Event::Link(port.unwrap_or(true)), 0, now);
         }
     }
 

@@ -68,6 +68,9 @@ pub trait Board {
     /// Switches the light.
     fn light(&mut self, on: bool);
 
+    /// Switches the light that says across a room that a person is needed, where there is one.
+    fn held(&mut self, _: bool) {}
+
     /// Whether the jumper is set that switches the board off for good.
     fn jumper(&mut self) -> bool;
 

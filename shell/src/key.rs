@@ -27,6 +27,8 @@ pub enum KeyError {
     Form,
     /// It is there already and will not be written over.
     Exists,
+    /// It is to be made where there is no directory.
+    NoDirectory,
     /// `CREDENTIALS_DIRECTORY` is not set, so a bare name means nothing.
     NoCredentials,
     /// The kernel's own, by number.
@@ -65,6 +67,9 @@ impl fmt::Display for KeyError {
             Self::Owner(uid) => write!(f, "belongs to uid {uid}, neither root nor the daemon's"),
             Self::Form => f.write_str("is no key: 64 hexadecimal digits are wanted"),
             Self::Exists => f.write_str("is there already"),
+            Self::NoDirectory => {
+                f.write_str("cannot be made: its directory is not there; install -d -m 0700 DIR")
+            }
             Self::NoCredentials => {
                 f.write_str("is a bare name, and CREDENTIALS_DIRECTORY is not set")
             }
@@ -160,7 +165,11 @@ pub fn make_secret(path: &Path) -> Result<Secret, KeyError> {
     random(&mut secret)?;
     let mut text: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
     text.push('\n');
-    let mut file = File::options().write(true).create_new(true).mode(0o400).open(path)?;
+    let made = File::options().write(true).create_new(true).mode(0o400).open(path);
+    let mut file = made.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => KeyError::NoDirectory,
+        _ => error.into(),
+    })?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     let written = written.and_then(|()| {
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
@@ -220,5 +229,9 @@ mod tests {
         let secret = make_secret(&made).expect("a key");
         assert_eq!(read_secret(&made), Ok(secret));
         assert_eq!(make_secret(&made), Err(KeyError::Exists));
+        // Who makes one is not told to make one.
+        let nowhere = dir.path().join("keys/board.key");
+        assert_eq!(make_secret(&nowhere), Err(KeyError::NoDirectory));
+        assert!(!KeyError::NoDirectory.to_string().contains("pair"));
     }
 }

@@ -54,7 +54,9 @@ fn ends(port: &Port) -> Vec<End> {
         Request::End(end) => Some(*end),
         _ => None,
     };
-    board.asked.iter().filter_map(end).collect()
+    let mut ends: Vec<End> = board.asked.iter().filter_map(end).collect();
+    ends.dedup(); // one that is answered late is said again
+    ends
 }
 
 #[test]
@@ -219,6 +221,25 @@ fn a_board_that_is_absent_pulled_and_plugged_again_is_seen_so() {
     assert_eq!(paired.status.code(), Some(0), "{paired:?}");
     armed(&daemon, &other);
     assert_eq!(daemon.stop(), Some(0));
+}
+
+/// The line was down when the daemon was told to end, or loses what it says of that.
+#[test]
+fn an_end_is_announced_though_the_line_is_bad() {
+    let port = plugged();
+    port.board().faults.mute = true;
+    let mut daemon = start(&port, "");
+    // Each greeting follows later on the one before.
+    wait_for("greetings", || (port.board().end.counters().frames >= 3).then_some(()));
+    port.board().faults.mute = false;
+    assert_eq!(daemon.stop(), Some(0));
+    assert_eq!(ends(&port), [End::Stop]);
+    daemon.run();
+    armed(&daemon, &port);
+    port.board().faults.deaf = 1;
+    assert_eq!(daemon.stop(), Some(0));
+    assert_eq!(port.board().state(), State::Waiting);
+    assert!(port.board().pulses.is_empty());
 }
 
 #[test]

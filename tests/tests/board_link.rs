@@ -6,7 +6,7 @@ use giveover::board::{Link, Trouble};
 use giveover_core::board::{End, Event, Refusal, Request, Settings, State, Verdict, Why};
 use giveover_core::time::{Instant, Span};
 use giveover_core::wire::{Key, ToBoard};
-use giveover_tests::board::{SECRET, Standin};
+use giveover_tests::board::{Faults, SECRET, Standin};
 
 const SETTINGS: Settings =
     Settings { timeout: Span::from_secs(20), boot_grace: Span::from_secs(60), ..Settings::DEFAULT };
@@ -25,6 +25,9 @@ struct World {
     /// The host stands still: nothing is fed and nothing read.
     stopped: bool,
     waiting: Vec<u8>,
+    /// Nothing gets through to the board, and nothing is lost.
+    stalled: bool,
+    on_its_way: Vec<u8>,
 }
 
 impl World {
@@ -38,6 +41,8 @@ impl World {
             news: Vec::new(),
             stopped: false,
             waiting: Vec::new(),
+            stalled: false,
+            on_its_way: Vec::new(),
         };
         world.nonce += 1;
         world.link.open(key(), world.nonce, world.now());
@@ -62,9 +67,12 @@ impl World {
     fn step(&mut self) {
         let now = self.now();
         let said = std::mem::take(self.link.output());
+        self.on_its_way.extend(said);
         self.board.due(now);
-        let heard = self.board.hear(&said, now);
-        self.waiting.extend(heard);
+        if !self.stalled {
+            let said = std::mem::take(&mut self.on_its_way);
+            self.waiting.extend(self.board.hear(&said, now));
+        }
         if self.stopped {
             return;
         }
@@ -139,6 +147,55 @@ fn lost_frames_in_either_direction_cost_nothing() {
             assert_eq!(world.board.state(), State::Armed, "{lost} lost at {at}");
             assert!(world.board.pulses.is_empty(), "{lost} lost at {at}");
         }
+    }
+}
+
+/// As when a page of its flash is erased: the feed is taken late, and the next one is not early.
+#[test]
+fn a_feed_that_was_long_on_its_way_is_not_followed_too_soon() {
+    for stall in [100, 240, 400, 480, 900] {
+        let mut world = World::keyed();
+        let quick = Settings { timeout: Span::from_secs(2), ..SETTINGS };
+        world.link.configure(quick, world.now());
+        world.run(10_000);
+        assert_eq!(*world.board.machine.settings(), quick);
+        for _ in 0..120_000 {
+            world.stalled = world.ms % 1_507 < stall;
+            world.run(1);
+        }
+        let counters = world.board.machine.counters();
+        assert_eq!((counters.early, counters.wrong), (0, 0), "{stall} ms");
+        assert!(world.board.pulses.is_empty(), "{stall} ms");
+    }
+}
+
+/// A board keeps what it was told before, as with `nowayout`, and resets who feeds it by another
+/// time-out, be that longer or so short that its feeds are early.
+#[test]
+fn a_board_that_refuses_other_settings_is_fed_by_its_own() {
+    for timeout in [1, 5, 120, 600].map(Span::from_secs) {
+        let mut world = World::keyed();
+        let before = Settings { nowayout: true, ..SETTINGS };
+        world.link.configure(before, world.now());
+        world.run(10_000);
+        let other = Settings { timeout, link_timeout: Span::from_secs(600), ..SETTINGS };
+        let unguarded = |world: &World| {
+            assert_eq!(world.link.trouble(), Some(Trouble::SettingsRefused(Refusal::NoWayOut)));
+            assert_eq!(world.link.told().settings, Some(before));
+            let counters = world.board.machine.counters();
+            assert_eq!((counters.early, counters.near_misses), (0, 0), "{timeout:?}");
+            assert!(world.board.pulses.is_empty(), "{timeout:?}");
+            assert_eq!(world.board.state(), State::Armed, "{timeout:?}");
+        };
+        world.link.configure(other, world.now());
+        world.run(200_000);
+        unguarded(&world);
+        // And by a daemon that has just started.
+        world.link = Link::new(other, Some(7));
+        world.nonce += 1;
+        world.link.open(key(), world.nonce, world.now());
+        world.run(200_000);
+        unguarded(&world);
     }
 }
 
@@ -262,6 +319,46 @@ fn an_end_is_announced_and_nothing_is_fed_after_it() {
     assert_eq!(world.board.state(), State::Armed);
 }
 
+/// Nobody waits long for the answer to an end, and a last word has none.
+#[test]
+fn an_end_that_was_lost_is_said_again_at_once() {
+    for lost in 1..3 {
+        let mut world = World::keyed();
+        world.run(10_000);
+        world.board.faults.deaf = lost;
+        world.link.ask(1, ToBoard::End(End::Stop), world.now());
+        world.run(1_500);
+        assert!(world.has(News::Answered(1, Ok(()))), "{lost} lost");
+        assert_eq!(world.board.state(), State::Waiting, "{lost} lost");
+    }
+    let mut world = World::keyed();
+    world.run(10_000);
+    world.board.faults.deaf = 1;
+    world.link.last_word(End::Reboot);
+    world.run(1);
+    assert_eq!(world.board.state(), State::Grace);
+}
+
+/// The feed before the end was lost; it is not made up for behind it.
+#[test]
+fn a_feed_that_was_lost_is_not_said_again_behind_an_end() {
+    let mut world = World::keyed();
+    world.run(10_000);
+    let feeds = world.board.feeds;
+    while world.board.feeds == feeds {
+        world.run(1);
+    }
+    world.run(4_990);
+    world.board.faults.deaf = 1;
+    world.run(20);
+    assert_eq!(world.board.faults.deaf, 0, "a feed was lost");
+    world.link.ask(1, ToBoard::End(End::Suspend), world.now());
+    world.run(100_000);
+    assert!(world.has(News::Answered(1, Ok(()))));
+    assert_eq!(world.board.state(), State::Waiting);
+    assert!(world.board.pulses.is_empty());
+}
+
 #[test]
 fn a_reset_is_asked_for_with_its_reason_and_a_refusal_is_told() {
     let mut world = World::keyed();
@@ -310,11 +407,19 @@ fn a_board_without_power_for_its_host_or_with_its_jumper_set_is_seen_so() {
 }
 
 fn pair(board: &mut Standin) -> Paired {
+    pair_with(board, None)
+}
+
+/// With faults that begin once the board has been greeted.
+fn pair_with(board: &mut Standin, mut faults: Option<Faults>) -> Paired {
     let now = |ms| Instant::from_millis(ms);
     let mut pairing = Pairing::begin(key(), 77, now(0));
     for ms in 1.. {
         let said = std::mem::take(&mut pairing.output);
         let heard = board.hear(&said, now(ms));
+        if let Some(faults) = faults.take_if(|_| !heard.is_empty()) {
+            board.faults = faults;
+        }
         let ended = pairing.hear(&heard, now(ms));
         if let Some(paired) = ended.or_else(|| pairing.due(now(ms))) {
             return paired;
@@ -335,4 +440,19 @@ fn a_board_takes_a_key_once() {
     assert!(matches!(pair(&mut board), Paired::Taken { .. }));
     board.faults.mute = true;
     assert_eq!(pair(&mut board), Paired::Trouble(Trouble::NoAnswer));
+}
+
+/// The board has taken the key, and nothing it says of that gets through: once, or for good.
+#[test]
+fn a_key_whose_taking_was_not_heard_of_is_taken_all_the_same() {
+    for (faults, paired) in [
+        (Faults { lose: 1, ..Faults::default() }, Paired::Already { device: 7 }),
+        (Faults { lose: 2, ..Faults::default() }, Paired::Already { device: 7 }),
+        (Faults { mute: true, ..Faults::default() }, Paired::Unanswered),
+    ] {
+        let mut board = Standin::new(None, 7);
+        assert_eq!(pair_with(&mut board, Some(faults)), paired, "{faults:?}");
+        board.faults = Faults::default();
+        assert_eq!(pair(&mut board), Paired::Already { device: 7 });
+    }
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask mutants`: changes to the board's code, one at a time, that a test should notice.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use crate::child;
@@ -9,13 +10,14 @@ use crate::suggest;
 use crate::workspace::{self, cargo, program, root, show, target_dir};
 
 const HELP: &str = "\
-cargo xtask mutants [--shard K/N] [--list]
+cargo xtask mutants [--shard K/N] [--since REV] [--list]
 
 Has cargo-mutants change the machine of the board, its wire and shadows, and the firmware's line and
 store, one change at a time, and runs their tests on each. Fails where a change went unnoticed that
 is not in tests/mutants.toml with its reason. It takes hours; a shard is one part of N.
 Installs cargo-mutants where it is not there.
   --shard K/N   only one part of all changes, from 0/N
+  --since REV   only changes of lines that differ from this revision
   --list        print the changes, and try none
 ";
 
@@ -47,7 +49,7 @@ const TIMEOUT: &str = "90";
 /// The verb.
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let mut words = args.iter().map(String::as_str);
-    let (mut shard, mut list) = (None, false);
+    let (mut chosen, mut list) = (Chosen::default(), false);
     while let Some(word) = words.next() {
         match word {
             "-h" | "--help" => {
@@ -56,13 +58,20 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             }
             "--list" => list = true,
             "--shard" => match words.next() {
-                Some(part) => shard = Some(part),
+                Some(part) => chosen.shard = Some(part),
                 None => return suggest::usage("shard", "", ["0/8"].into_iter()),
             },
-            other => return suggest::usage("option", other, ["--shard", "--list"].into_iter()),
+            "--since" => match words.next() {
+                Some(revision) => chosen.since = Some(revision),
+                None => return suggest::usage("revision", "", ["HEAD~1"].into_iter()),
+            },
+            other => {
+                let known = ["--shard", "--since", "--list"];
+                return suggest::usage("option", other, known.into_iter());
+            }
         }
     }
-    match try_all(shard, list) {
+    match try_all(chosen, list) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("xtask: {error}");
@@ -71,7 +80,30 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     }
 }
 
-fn try_all(shard: Option<&str>, list: bool) -> Result<(), String> {
+/// Which of all changes are tried.
+#[derive(Clone, Copy, Default)]
+struct Chosen<'a> {
+    shard: Option<&'a str>,
+    since: Option<&'a str>,
+}
+
+/// Writes what differs from `revision` to a file.
+fn diff(revision: &str) -> Result<PathBuf, String> {
+    let to = target_dir().join("mutants/since.diff");
+    let mut git = Command::new("git");
+    git.args(["diff", "--no-ext-diff", revision, "--", "core", "firmware"]).current_dir(root());
+    let differs = git.output().map_err(|error| format!("git: {error}"))?;
+    if !differs.status.success() {
+        return Err(format!("git: {}", String::from_utf8_lossy(&differs.stderr).trim_end()));
+    }
+    fs::create_dir_all(target_dir().join("mutants"))
+        .and_then(|()| fs::write(&to, &differs.stdout))
+        .map_err(|error| format!("{}: {error}", to.display()))?;
+    Ok(to)
+}
+
+fn try_all(chosen: Chosen<'_>, list: bool) -> Result<(), String> {
+    let since = chosen.since.map(diff).transpose()?;
     if program("cargo-mutants").is_none() {
         child::run(&mut cargo(["install", "cargo-mutants", "--locked"]))?;
     }
@@ -87,17 +119,22 @@ fn try_all(shard: Option<&str>, list: bool) -> Result<(), String> {
         files.iter().for_each(|file| {
             command.args(["--file", *file]);
         });
-        command.args(shard.into_iter().flat_map(|part| ["--shard", part]));
+        command.args(chosen.shard.into_iter().flat_map(|part| ["--shard", part]));
+        if let Some(since) = &since {
+            command.arg("--in-diff").arg(since);
+        }
         if list {
             child::run(command.arg("--list"))?;
             continue;
         }
         command.arg("--").args(tests);
+        let file = out.join("mutants.out/missed.txt");
+        let _ = fs::remove_file(&file); // of a run before
         // That something was missed is told by its list; it is judged below.
         let ended = child::run(&mut command);
-        let file = out.join("mutants.out/missed.txt");
         match (fs::read_to_string(&file), ended) {
             (Ok(text), _) => missed.extend(text.lines().map(without_place)),
+            (Err(_), Ok(())) if since.is_some() => {} // no line of these files differs
             (Err(_), Err(error)) => return Err(error),
             (Err(error), Ok(())) => return Err(format!("{}: {error}", file.display())),
         }

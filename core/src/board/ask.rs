@@ -162,9 +162,15 @@ impl Board {
             return Err(Refusal::NoWayOut);
         }
         self.note(Note::End(end));
-        // Unguarded hosts, and those of a board just started, stop as they like.
-        if matches!(self.stage, Stage::Cold { .. } | Stage::Waiting) {
-            return Ok(());
+        // Unguarded hosts stop as they like. One that was guarded when the board alone was reset is
+        // not to be reset for an end it announced before the hold-off was over.
+        match self.stage {
+            Stage::Cold { until, then: Then::Grace(_) } if end != End::Reboot => {
+                self.enter(Stage::Cold { until, then: Then::Waiting });
+                return Ok(());
+            }
+            Stage::Cold { .. } | Stage::Waiting => return Ok(()),
+            _ => {}
         }
         if matches!(self.stage, Stage::Disarmed { .. }) {
             self.disarms.end(self.latest);
@@ -190,9 +196,14 @@ impl Board {
             self.record.settings = *settings;
             self.dirty = true;
             self.note(Note::Configured);
-            if let Stage::Armed { fed, .. } | Stage::Warned { fed, .. } = self.stage {
+            if let Stage::Armed { fed, expires, .. } | Stage::Warned { fed, expires, .. } =
+                self.stage
+            {
                 let silence = if self.link { settings.timeout } else { settings.link_timeout };
-                self.guard_until(fed, fed.after(silence));
+                // Who configures lives, and has fed by the time-out before: a shorter one begins
+                // now, and ends no later than the one before would have.
+                let until = fed.after(silence).max(expires.min(self.after(silence)));
+                self.guard_until(fed, until);
             }
         }
         self.push(Action::Echo);

@@ -35,6 +35,26 @@ fn a_reboot_is_guarded_for_the_boot_grace() {
     assert_eq!(bench.pulses(), 1, "saying it again puts nothing off");
 }
 
+/// The board alone was reset while it guarded; who comes back only to say that it ends has not failed.
+#[test]
+fn an_end_in_the_hold_off_is_no_failure_after_it() {
+    for end in [End::Stop, End::Poweroff, End::Suspend] {
+        let mut bench = Bench::armed(PLAIN);
+        bench.restart(Cut::Reset);
+        assert_eq!(bench.state(), State::Cold);
+        bench.ask(Request::End(end)).expect("nothing stands in the way");
+        bench.pass(s(86_400));
+        assert_eq!((bench.state(), bench.pulses()), (State::Waiting, 0), "{end:?}");
+        bench.feed();
+        assert_eq!(bench.state(), State::Armed, "{end:?}");
+    }
+    let mut bench = Bench::armed(PLAIN);
+    bench.restart(Cut::Reset);
+    bench.ask(Request::End(End::Reboot)).expect("nothing stands in the way");
+    bench.pass(s(602));
+    assert_eq!(bench.pulses(), 1, "a boot that hangs is found");
+}
+
 #[test]
 fn nowayout_refuses_every_end_but_a_guarded_one() {
     let mut bench = Bench::armed(Settings { nowayout: true, ..PLAIN });
@@ -240,6 +260,29 @@ fn settings_are_echoed_durable_and_in_force_at_once() {
     assert_eq!(again.as_slice(), [Action::Echo, Action::Answer(None)], "nothing to store");
     bench.pass(s(10));
     assert_eq!(bench.state(), State::Pulsing);
+}
+
+/// It was fed by the time-out that held until then, and is fed by the new one from then on.
+#[test]
+fn a_shorter_time_out_resets_nobody_who_was_fed_in_time() {
+    let quick = Settings { timeout: s(10), ..PLAIN };
+    let mut bench = Bench::armed(PLAIN);
+    bench.pass(s(15));
+    bench.ask(Request::Configure(quick)).expect("in range");
+    bench.pass(millis(9_999));
+    assert_eq!(bench.pulses(), 0, "it has the whole of it");
+    bench.pass(millis(1));
+    assert_eq!(bench.pulses(), 1, "and no more");
+    // Whatever is configured, and however often, silence lasts no longer than the one before.
+    let mut bench = Bench::armed(PLAIN);
+    bench.pass(s(55));
+    for timeout in [10, 11, 10, 11, 10] {
+        bench.pass(millis(999));
+        bench.ask(Request::Configure(Settings { timeout: s(timeout), ..PLAIN })).expect("in range");
+        assert_eq!(bench.pulses(), 0);
+    }
+    bench.pass(millis(5));
+    assert_eq!(bench.pulses(), 1);
 }
 
 #[test]

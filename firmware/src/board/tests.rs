@@ -163,6 +163,72 @@ fn a_key_is_taken_while_there_is_none_and_by_the_jumper_at_power_up_only() {
     assert!(play.firmware.rekey && play.firmware.key.is_none());
 }
 
+/// How often the light goes on in two seconds.
+fn flashes(play: &mut Play) -> u32 {
+    play.run(10);
+    let (mut count, mut before) = (0, play.bench.light.get());
+    for _ in 0..200 {
+        play.run(10);
+        let on = play.bench.light.get();
+        count += u32::from(on && !before);
+        before = on;
+    }
+    count
+}
+
+#[test]
+fn the_light_says_that_there_is_no_key_or_that_the_host_has_another() {
+    let mut play = Play::new();
+    assert_eq!(flashes(&mut play), 4, "no key");
+    play.hello();
+    assert_eq!(play.refusal(&ToBoard::Pair(KEY)), None);
+    let mut play = play.reset(2);
+    // It was greeted, and nobody has said anything yet that only a host with its key can.
+    assert_eq!(flashes(&mut play), 4);
+    assert_eq!(play.refusal(&ToBoard::Arm), None);
+    assert_eq!(flashes(&mut play), 2, "the right one: waiting for its feed");
+    play.feed();
+    assert_eq!(flashes(&mut play), 1, "armed");
+    assert!(!play.bench.red.get());
+    // A host with another key beside it, or in its place, takes nothing from that.
+    play.end = HostEnd::new(KEY, 3);
+    let mut out = [0; MAX_ENCODED];
+    let length = play.end.hello(&mut out).expect("room");
+    play.put(&out[..length]);
+    assert_eq!(flashes(&mut play), 1);
+}
+
+/// USB is lost, and then the host speaks on the wire, whose loss nobody can see.
+#[test]
+fn a_host_that_changes_over_to_the_other_port_keeps_its_time_out() {
+    let mut play = Play::guarding();
+    play.bench.port.set(Some(true));
+    play.run(1_000);
+    play.bench.port.set(Some(false));
+    play.run(61_000);
+    assert!(play.bench.edges.borrow().is_empty(), "a lost port is not a lost host");
+    play.bench.port.set(None);
+    play.run(1_000);
+    play.feed();
+    assert_eq!(flashes(&mut play), 1);
+    play.run(61_000);
+    assert_eq!(play.bench.edges.borrow().len(), 2, "and this one hangs");
+}
+
+/// As steady as the light, and to be seen across a room; whatever the second line does.
+#[test]
+fn a_person_is_called_for_while_the_line_is_held_and_no_longer() {
+    let mut play = Play::guarding();
+    let second = giveover_core::board::Second::None;
+    let settings = Settings { retry_count: 0, second, ..Settings::DEFAULT };
+    play.say(&ToBoard::Configure(settings));
+    play.run(61_000);
+    assert_eq!(play.firmware.machine.state(), State::Held);
+    assert!(play.bench.red.get() && play.bench.light.get() && !play.bench.second.get());
+    assert_eq!(play.refusal(&ToBoard::Clear), None);
+    assert!(!play.bench.red.get());
+}
+
 /// The law is L5.
 #[test]
 fn a_reset_of_the_board_alone_forgets_neither_arming_nor_count() {

@@ -168,6 +168,8 @@ fn a_ticket_has_one_pulse() {
 fn tickets_wrap() {
     let mut bench = Bench::new(Start::PowerUp { last: Some(Ticket(u32::MAX)) });
     assert_eq!(bench.pulse(u32::MAX, 2_000), Err(Refused::Served));
+    // Half the circle ahead is as far behind.
+    assert_eq!(bench.pulse((1 << 31) - 1, 2_000), Err(Refused::Served));
     assert_eq!(bench.pulse(0, 2_000), Ok(()));
 }
 

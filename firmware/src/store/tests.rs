@@ -30,6 +30,8 @@ struct Inside {
     bad: RefCell<Vec<usize>>,
     /// Reads until it answers no more.
     reads: Cell<u32>,
+    /// It says that it has written, and has not.
+    drops: Cell<bool>,
 }
 
 #[derive(Debug)]
@@ -49,6 +51,7 @@ impl Chip {
             random: Cell::new(seed | 1),
             bad: RefCell::default(),
             reads: Cell::new(u32::MAX),
+            drops: Cell::new(false),
         }))
     }
 
@@ -135,6 +138,9 @@ impl NorFlash for Chip {
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Refused> {
         assert!(offset % 4 == 0 && bytes.len() % 4 == 0, "whole words");
+        if self.0.drops.get() {
+            return Ok(());
+        }
         for (index, word) in bytes.chunks(4).enumerate() {
             let power = self.step();
             for (at, new) in word.iter().enumerate() {
@@ -153,6 +159,34 @@ impl NorFlash for Chip {
         }
         Ok(())
     }
+}
+
+/// RAM that takes every word and keeps none.
+struct Sieve;
+
+impl Memory for Sieve {
+    fn get(&self, at: usize) -> Option<u32> {
+        (at < Retained::<Self, N>::WORDS).then_some(0)
+    }
+    fn set(&mut self, at: usize, _: u32) -> bool {
+        at < Retained::<Self, N>::WORDS
+    }
+}
+
+/// What says that it has a record, and has not, has none; nor has RAM one of another sequence.
+#[test]
+fn what_is_not_read_back_was_not_written() {
+    let chip = Chip::new(2, 0xFF, 5);
+    append(&mut ring(&chip), 1).expect("room");
+    chip.0.drops.set(true);
+    assert_eq!(append(&mut ring(&chip), 2), Err(StoreError::Flash));
+    assert_eq!(newest(&chip), 1);
+    let mut sieve = Retained::<_, N>::new(Sieve);
+    assert!(!sieve.write(1, &record(1, 0)));
+    assert_eq!(sieve.newest(), None);
+    let mut ram = Retained::<_, N>::new(Ram::new(0));
+    assert!(ram.write(3, &record(1, 0)));
+    assert!(ram.read(3, &mut [0; N]) && !ram.read(5, &mut [0; N]));
 }
 
 /// Retained RAM that is anything after a power cut, and cut short by a reset.

@@ -25,6 +25,8 @@ const GREET_FIRST: Span = Span::from_millis(500);
 const GREET_LAST: Span = Span::from_secs(10);
 /// A request is said this often before it has failed.
 const TRIES: u8 = 3;
+/// An end is said again so soon: whoever says it is about to go.
+const END_PATIENCE: Span = Span::from_millis(500);
 /// The counters are asked for with every so many feeds.
 const COUNT_EVERY: u32 = 4;
 /// More requests than this are not queued.
@@ -148,6 +150,8 @@ pub struct Link {
     challenge: Option<u32>,
     verdict: Verdict,
     fed: Option<Instant>,
+    /// When its answer came: no later was it taken.
+    taken: Option<Instant>,
     feeds: u32,
     ready: bool,
     /// An end was announced: nothing is fed.
@@ -181,6 +185,7 @@ impl Link {
             challenge: None,
             verdict: Verdict::Unknown,
             fed: None,
+            taken: None,
             feeds: 0,
             ready: false,
             announced: None,
@@ -199,6 +204,13 @@ impl Link {
         self.decoder = Decoder::new();
         self.out.clear();
         self.greet(nonce, GREET_FIRST, now);
+    }
+
+    /// The board is greeted now if it has not answered, and not when that would be due.
+    pub fn greet_now(&mut self, nonce: u64, now: Instant) {
+        if matches!(self.stage, Stage::Greeting { .. }) {
+            self.greet(nonce, GREET_FIRST, now);
+        }
     }
 
     /// The port is gone.
@@ -265,14 +277,24 @@ impl Link {
         if !up || self.announced.is_some() {
             return None;
         }
-        let timeout = self.settings.timeout.as_millis();
+        let timeout = self.timeout().as_millis();
         // A board that has just been armed is not guarding before the next feed; below an eighth
         // of the time-out it would be too early.
         let waits = self.told.report.as_ref().is_some_and(|(report, _)| {
             report.armed && report.state == giveover_core::board::State::Waiting
         });
         let wait = if waits && self.ready { timeout / 16 * 3 } else { timeout / 4 };
-        Some(self.fed.map_or(Instant::from_millis(0), |fed| fed.after(Span::from_millis(wait))))
+        let after = |at: Option<Instant>, ms| {
+            at.map_or(Instant::from_millis(0), |at| at.after(Span::from_millis(ms)))
+        };
+        // One that was long on its way was taken late: the next must not follow too soon.
+        Some(after(self.fed, wait).max(after(self.taken, timeout / 32 * 5)))
+    }
+
+    /// The time-out that the board keeps: its own, if it has refused ours. A host that fed by
+    /// another would be reset for it.
+    fn timeout(&self) -> Span {
+        self.told.settings.map_or(self.settings.timeout, |settings| settings.timeout)
     }
 
     /// When [`Link::due`] is wanted.
@@ -351,6 +373,9 @@ impl Link {
     pub fn last_word(&mut self, end: End) {
         if self.is_up() {
             self.announced = Some(end);
+            // Twice: no answer would tell that one was lost, and said twice it is the same end.
+            self.send(&ToBoard::End(end));
+            self.out.push(0);
             self.send(&ToBoard::End(end));
         }
     }
@@ -402,7 +427,7 @@ impl Link {
             Stage::Closed => return,
             Stage::Greeting { again, wait } if now >= again => {
                 self.not_greeted();
-                let most = GREET_LAST.as_millis().min(self.settings.timeout.as_millis() / 4);
+                let most = GREET_LAST.as_millis().min(self.timeout().as_millis() / 4);
                 let wait = (wait.as_millis().saturating_mul(2)).min(most);
                 self.greet(nonce, Span::from_millis(wait).max(GREET_FIRST), now);
             }
@@ -419,7 +444,7 @@ impl Link {
 
     /// How long an answer may take.
     fn patience(&self) -> Span {
-        Span::from_millis((self.settings.timeout.as_millis() / 4).clamp(250, 2_000))
+        Span::from_millis((self.timeout().as_millis() / 4).clamp(250, 2_000))
     }
 
     fn greet(&mut self, nonce: u64, wait: Span, now: Instant) {
@@ -536,7 +561,9 @@ impl Link {
 
     fn fly(&mut self, request: Request, tries: u8, now: Instant) {
         if let Some(counter) = self.send(&request.frame) {
-            let until = now.after(self.patience());
+            let ends = matches!(request.frame, ToBoard::End(_));
+            let wait = if ends { self.patience().min(END_PATIENCE) } else { self.patience() };
+            let until = now.after(wait);
             self.flight = Some(Flight { request, counter, until, tries });
         }
     }

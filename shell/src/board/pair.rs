@@ -31,6 +31,8 @@ pub enum Paired {
     },
     /// It keeps the key it has.
     Refused(Refusal, Option<KeyId>),
+    /// It was given the key and has fallen silent: it may have taken it.
+    Unanswered,
     /// It cannot be talked to.
     Trouble(Trouble),
 }
@@ -46,6 +48,7 @@ enum Stage {
 #[derive(Debug)]
 pub struct Pairing {
     key: Key,
+    nonce: u64,
     end: HostEnd,
     decoder: Decoder,
     stage: Stage,
@@ -59,11 +62,12 @@ pub struct Pairing {
 }
 
 impl Pairing {
-    /// Greets the board; `nonce` was never used before.
+    /// Greets the board; neither `nonce` nor the number behind it was ever used before.
     #[must_use]
     pub fn begin(key: Key, nonce: u64, now: Instant) -> Self {
         let mut pairing = Self {
             key,
+            nonce,
             end: HostEnd::new(key, nonce),
             decoder: Decoder::new(),
             stage: Stage::Greeting,
@@ -105,6 +109,15 @@ impl Pairing {
         self.say(now);
     }
 
+    /// A board that had no key, and keeps the one it has now: perhaps ours, and only its answer was
+    /// lost.
+    fn greet_again(&mut self, now: Instant) {
+        self.end = HostEnd::new(self.key, self.nonce.wrapping_add(1));
+        self.stage = Stage::Greeting;
+        self.tries = 0;
+        self.say(now);
+    }
+
     /// No answer came in time: once more, or the end of it.
     pub fn due(&mut self, now: Instant) -> Option<Paired> {
         if now < self.until {
@@ -117,6 +130,7 @@ impl Pairing {
         Some(match (self.stage, self.version) {
             // A board that answers nobody but its own host keeps its key.
             (Stage::Giving(Some(has)), _) => Paired::Refused(Refusal::Keyed, Some(has)),
+            (Stage::Giving(None), _) => Paired::Unanswered,
             (_, Some(version)) => Paired::Trouble(Trouble::Version(version)),
             _ if self.heard => Paired::Trouble(Trouble::Chatter),
             _ => Paired::Trouble(Trouble::NoAnswer),
@@ -160,6 +174,13 @@ impl Pairing {
             }
             (Stage::Giving(_), Ok(FromBoard::Answer { to: 0, refusal: None })) => {
                 Some(Paired::Taken { device: self.device })
+            }
+            (
+                Stage::Giving(None),
+                Ok(FromBoard::Answer { to: 0, refusal: Some(Refusal::Keyed) }),
+            ) if self.tries > 1 => {
+                self.greet_again(now);
+                None
             }
             (Stage::Giving(has), Ok(FromBoard::Answer { to: 0, refusal: Some(refusal) })) => {
                 Some(Paired::Refused(refusal, has))
@@ -217,6 +238,10 @@ impl Paired {
             Self::Refused(refusal, None) => {
                 format!("the board does not take the key: {}", refusal.word())
             }
+            Self::Unanswered => format!(
+                "the board was given key {key} and has fallen silent: it may have taken it; pair \
+                 again"
+            ),
             Self::Trouble(trouble) => format!("{trouble}: {}", trouble.remedy()),
         }
     }

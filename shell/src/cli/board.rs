@@ -130,15 +130,13 @@ fn pair_directly(
     session: &mut Session<'_>,
 ) -> Result<Exit, Stop> {
     let refused = |error: KeyError| Stop::refused(format!("{} {error}", path.display()));
-    let (key, made) = match key::read(path) {
-        Err(KeyError::Absent) => (key::make(path).map_err(refused)?, true),
-        read => (read.map_err(refused)?, false),
+    // A key that was made stays, whatever comes of it: who knows whether the board has taken it?
+    let key = match key::read(path) {
+        Err(KeyError::Absent) => key::make(path).map_err(refused)?,
+        read => read.map_err(refused)?,
     };
     let ended = pair::directly(port, key);
     let taken = matches!(ended, Ok(Paired::Taken { .. } | Paired::Already { .. }));
-    if made && !taken {
-        let _ = std::fs::remove_file(path); // nobody has it
-    }
     let said = match ended {
         Ok(paired) => paired.told(key.id()),
         Err(why) => return Err(Stop::Said(Exit::NO, why)),

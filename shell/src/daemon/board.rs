@@ -42,8 +42,9 @@ const OVERDUE: Span = Span::from_secs(1);
 /// may have been powered up with us.
 const AT_START: Span = Span::from_secs(5);
 
-/// At shutdown, an answer to the announced end is waited for no longer than this.
-const FAREWELL: Span = Span::from_secs(1);
+/// At shutdown, an answer to the announced end is waited for no longer than this: it is said three
+/// times, and then the board is greeted anew and told.
+const FAREWELL: Span = Span::from_secs(2);
 
 /// Nothing is fed for so long after an announced suspend that does not come.
 const SUSPEND: Span = Span::from_secs(120);
@@ -252,6 +253,10 @@ impl Daemon {
             board.waits = false;
             board.touched = true;
         }
+        if board.farewell.is_some_and(|until| now >= until) {
+            self.give_up_farewell();
+        }
+        let Some(board) = &mut self.board else { return };
         if board.suspend_until.is_some_and(|until| now >= until) {
             board.suspend_until = None;
             board.resume(now);
@@ -337,6 +342,7 @@ impl Daemon {
                         board.wait = port::WAIT_FIRST;
                         board.end_shadows();
                     }
+                    self.farewell_to_found();
                 }
                 News::ShadowsLost => {
                     if let Some(board) = &mut self.board {

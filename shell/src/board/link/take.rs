@@ -20,7 +20,10 @@ impl Link {
                 self.known(now, Ask::Status);
             }
             FromBoard::Answer { to, refusal } => self.take_answer(to, refusal, now),
-            FromBoard::Settings(settings) => self.told.settings = Some(settings),
+            FromBoard::Settings(settings) => {
+                self.told.settings = Some(settings);
+                self.known(now, Ask::Settings);
+            }
             FromBoard::Counters { board, link } => {
                 self.told.counters = Some((board, link));
                 self.known(now, Ask::Counters);
@@ -69,7 +72,7 @@ impl Link {
         self.trouble = None;
         self.stage = Stage::Up;
         self.challenge = Some(challenge);
-        self.fed = None;
+        (self.fed, self.taken) = (None, None);
         self.news.push_back(News::Connected);
         let asks = [
             Request { frame: ToBoard::Configure(self.settings), purpose: For::Settings },
@@ -89,10 +92,13 @@ impl Link {
         self.challenge = Some(challenge);
         let Some(feeding) = self.feeding else { return };
         if challenge == feeding.answer {
-            // Told on purpose after the feed: it was lost on the way, and is said again.
+            // Told on purpose after the feed: it was lost on the way, and is said again, but not
+            // behind an end: that would have the board guard a host that has stopped.
             if feeding.asked {
                 self.feeding = None;
-                self.feed_now(now);
+                if self.announced.is_none() {
+                    self.feed_now(now);
+                }
             }
             return;
         }
@@ -100,6 +106,7 @@ impl Link {
         self.told.round_trip_ms = Some(now.since(feeding.sent));
         let gap = self.told.fed.map(|fed| feeding.sent.since(fed));
         self.fed = Some(feeding.sent);
+        self.taken = Some(now);
         self.told.fed = Some(feeding.sent);
         self.feeds = self.feeds.wrapping_add(1);
         self.news.push_back(News::Fed(gap));
@@ -141,7 +148,12 @@ impl Link {
                 let frame = ToBoard::Ask(Ask::Status);
                 self.queue.push_front(Request { frame, purpose: For::Status });
             }
-            (For::Settings, Err(refusal)) => self.tell_trouble(Trouble::SettingsRefused(refusal)),
+            (For::Settings, Err(refusal)) => {
+                self.tell_trouble(Trouble::SettingsRefused(refusal));
+                // Its own are in force, and it is fed by those.
+                let frame = ToBoard::Ask(Ask::Settings);
+                self.queue.push_front(Request { frame, purpose: For::Perhaps });
+            }
             (For::Status, _) => self.look_at_arming(),
             (For::Arming, Ok(())) => {
                 if let Some((report, _)) = &mut self.told.report {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use giveover_core::board::{Counters, Entry, Refusal, Report, Settings};
+use giveover_core::board::{Counters, Entry, Refusal, Report, Settings, State};
 use giveover_core::time::Instant;
 use giveover_core::wire::{About, KeyId, Lines, LinkCounters, VERSION};
 
@@ -38,6 +38,14 @@ pub struct Told {
 }
 
 impl Told {
+    /// Whether it guarded this host, or a boot of it, when it was last heard.
+    #[must_use]
+    pub fn was_guarding(&self) -> bool {
+        self.report.as_ref().is_some_and(|(report, _)| {
+            matches!(report.state, State::Armed | State::Warned | State::Grace)
+        })
+    }
+
     pub(super) fn add(&mut self, entry: Entry) {
         if self.entries.len() == MOST_ENTRIES {
             self.entries.pop_front();
@@ -113,6 +121,9 @@ impl Trouble {
             }
             Self::Version(_) => "flash the firmware of this version",
             Self::OtherDevice { .. } => "giveover board pair accepts it in the place of the other",
+            Self::SettingsRefused(Refusal::NoWayOut) => {
+                "nowayout ends by the jumper alone: set it, or write nowayout = true"
+            }
             Self::SettingsRefused(_) => "board.timeout and the others must suit its firmware",
             Self::EchoDiffers => "its firmware is broken: flash it again",
             Self::ArmRefused(_) => "giveover board status says how it stands",

@@ -91,6 +91,8 @@ impl Daemon {
                     board.confirmed = false; // tried again with a later feed
                 }
             }
+            // It is greeted again, and told again while there is time.
+            (AskFor::End, Err(Failed::NoAnswer | Failed::NotConnected)) => {}
             (AskFor::End, result) => {
                 if let Err(failed) = result {
                     let text = format!("our end could not be announced: {failed}");

@@ -57,13 +57,14 @@ impl Daemon {
 
     /// A board that was armed when it was last heard goes on guarding: that must be known.
     fn warned_of(&self, remedy: &str) -> String {
-        let Some(board) = self.board.as_deref().filter(|board| !board.link.is_up()) else {
+        let Some(board) = self
+            .board
+            .as_deref()
+            .filter(|board| !board.link.is_up() || board.link.trouble().is_some())
+        else {
             return remedy.to_owned();
         };
-        let guards = board.link.told().report.as_ref().is_some_and(|(report, _)| {
-            matches!(report.state, State::Armed | State::Warned | State::Grace)
-        });
-        if guards {
+        if board.link.told().was_guarding() {
             format!("it was armed when last heard, and may reset this host; {remedy}")
         } else {
             remedy.to_owned()

@@ -9,6 +9,8 @@ use giveover_core::board::End;
 use giveover_core::wire::ToBoard;
 
 use super::{AskFor, Daemon, FAREWELL};
+use crate::board::key;
+use crate::message;
 
 /// The question whether the machine goes down with us, put to systemd when we are told to end.
 #[derive(Default)]
@@ -77,14 +79,62 @@ impl Daemon {
             let end = board.shutdown.answer();
             return self.leave_dog(end);
         }
-        if !board.link.is_up() || board.link.announced().is_some() {
+        if board.link.announced().is_some() {
             return;
         }
-        let end = board.shutdown.answer();
         board.farewell = Some(until);
+        if board.link.is_up() {
+            self.announce_our_end();
+        } else {
+            self.seek_board();
+        }
+        self.arm_board();
+    }
+
+    fn announce_our_end(&mut self) {
+        let Some(board) = &mut self.board else { return };
+        // The same again, where the board was lost before it could answer.
+        let end = board.link.announced().unwrap_or_else(|| board.shutdown.answer());
         self.ask_board(ToBoard::End(end), AskFor::End);
         self.write_to_board();
-        self.arm_board();
+    }
+
+    /// No board is connected, and one that was armed guards on: it is greeted now, not when that
+    /// would have been due.
+    fn seek_board(&mut self) {
+        let now = self.now;
+        let Some(board) = &mut self.board else { return };
+        if board.serial.is_some() {
+            if let Ok(nonce) = key::nonce() {
+                board.link.greet_now(nonce, now);
+            }
+        } else {
+            board.again = Some(now);
+            self.open_port();
+        }
+        if self.board.as_ref().is_some_and(|board| board.serial.is_none()) {
+            return self.give_up_farewell();
+        }
+        self.write_to_board();
+    }
+
+    /// A board has been found while we take leave.
+    pub(super) fn farewell_to_found(&mut self) {
+        if self.board.as_ref().is_some_and(|board| board.farewell.is_some()) {
+            self.announce_our_end();
+        }
+    }
+
+    /// Nobody has heard it. Whoever was armed may reset this host, and that is said.
+    pub(super) fn give_up_farewell(&mut self) {
+        let Some(board) = &mut self.board else { return };
+        board.farewell = None;
+        if board.link.told().was_guarding() {
+            let text = "our end could not be announced: the board does not answer; it was armed \
+                        when last heard, and may reset this host"
+                .to_owned();
+            self.say_host(message::Event::BoardMissed, text);
+        }
     }
 
     /// Whether its answer is still waited for.

@@ -81,8 +81,6 @@ impl fmt::Display for PortTrouble {
 pub(super) struct Pairing {
     dialogue: pair::Pairing,
     client: ClientId,
-    /// The key was made for it.
-    made: bool,
 }
 
 impl Pairing {
@@ -235,17 +233,17 @@ impl Daemon {
         let now = self.now;
         let begun = self.begin_pairing(now);
         match begun {
-            Ok((dialogue, made)) => {
+            Ok(dialogue) => {
                 if let Some(board) = &mut self.board {
                     board.link.close();
-                    board.pairing = Some(Pairing { dialogue, client, made });
+                    board.pairing = Some(Pairing { dialogue, client });
                 }
             }
             Err(why) => self.reply(client, &Reply { exit: 1, lines: vec![why] }),
         }
     }
 
-    fn begin_pairing(&mut self, now: Instant) -> Result<(pair::Pairing, bool), String> {
+    fn begin_pairing(&mut self, now: Instant) -> Result<pair::Pairing, String> {
         let board = self.board.as_mut().ok_or("no board is configured")?;
         if board.pairing.is_some() {
             return Err("a pairing is under way".to_owned());
@@ -264,11 +262,11 @@ impl Daemon {
         match (&board.serial, &board.trouble) {
             (Some(_), _) => {
                 let nonce = key::nonce().map_err(|error| error.to_string())?;
-                Ok((pair::Pairing::begin(key, nonce, now), made))
+                Ok(pair::Pairing::begin(key, nonce, now))
             }
             (None, trouble) => {
                 if made {
-                    let _ = std::fs::remove_file(&path); // nobody has it
+                    let _ = std::fs::remove_file(&path); // no board was given it
                 }
                 Err(trouble.as_ref().map_or_else(|| "no port".to_owned(), ToString::to_string))
             }
@@ -286,15 +284,11 @@ impl Daemon {
     fn end_pairing(&mut self, ended: &Result<Paired, String>) {
         let now = self.now;
         let Some(board) = &mut self.board else { return };
-        let Some(Pairing { client, made, .. }) = board.pairing.take() else { return };
+        let Some(Pairing { client, .. }) = board.pairing.take() else { return };
         let taken = matches!(ended, Ok(Paired::Taken { .. } | Paired::Already { .. }));
         if taken {
             board.memory.forget();
             board.link.accept_any();
-        } else if made {
-            if let Ok(path) = key::place(board.key_name()) {
-                let _ = std::fs::remove_file(path); // nobody has it
-            }
         }
         let lines = vec![match ended {
             Ok(paired) => paired.told(board.key.unwrap_or(KeyId(0))),
