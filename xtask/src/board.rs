@@ -100,8 +100,8 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "lm3s6965evb",
         target: "thumbv7m-none-eabi",
         stack: 2048,
-        flash: 17_700,
-        shadow_flash: 25_100,
+        flash: 17_750,
+        shadow_flash: 25_150,
         logs: true,
         qemu: Some(Pins {
             trace: "pl061_set_output",
@@ -119,7 +119,7 @@ pub(crate) const BOARDS: [Board; 3] = [
         target: "thumbv6m-none-eabi",
         stack: 1536,
         flash: 19_500,
-        shadow_flash: 27_300,
+        shadow_flash: 27_350,
         logs: false,
         qemu: Some(Pins {
             trace: "nrf51_gpio_update_output_irq",
@@ -141,7 +141,7 @@ pub(crate) const BOARDS: [Board; 3] = [
         target: "thumbv6m-none-eabi",
         stack: 1536,
         flash: 22_300,
-        shadow_flash: 30_100,
+        shadow_flash: 30_150,
         logs: true,
         qemu: None,
         real: Some(Real {
