@@ -76,10 +76,11 @@ pub struct Board {
     next_grace: Option<Span>,
     /// When the peer that is fenced is let go.
     fence_until: Option<Instant>,
-    counters: Counters,
     /// What is durable; `powered`, `guarding`, `held` and `resets` are filled in when asked for.
     record: Durable,
-    history: History<[Failure; 2], [Instant; MOST_RESETS]>,
+    counters: Counters,
+    /// A board paces by the distance between pulses, and notes no starts.
+    history: History<[Failure; 2], [Instant; MOST_RESETS], [Instant; 0]>,
     disarms: Disarms,
     /// What the event under way leads to.
     actions: Actions,
@@ -193,17 +194,19 @@ impl Board {
         }
     }
 
-    /// The same without a copy, for a small stack.
-    pub fn record(&mut self) -> &Durable {
+    /// The same as bytes and without a copy, for a small stack. Returns its number.
+    pub fn encode_record(&mut self, bytes: &mut [u8; Durable::BYTES]) -> u32 {
         self.record.powered = self.latest;
         self.record.guarding = self.stage.is_guarding();
         self.record.held = self.stage.held();
-        self.record.resets = Resets::of(self.history.restart_times());
-        &self.record
+        self.record.resets.set(self.history.restart_times());
+        self.record.encode_into(bytes);
+        self.record.number
     }
 
     /// How it stands at `now`, for the host's screen.
     #[must_use]
+    #[inline(never)]
     pub fn report(&self, now: Instant) -> Report {
         let now = now.max(self.latest);
         let ms = |ms: u64| u32::try_from(ms).unwrap_or(u32::MAX);

@@ -163,6 +163,11 @@ impl<'a> Take<'a> {
         self.left.is_empty()
     }
 
+    /// `value`, if nothing was wrong so far.
+    pub const fn sound<T: Copy>(&self, value: T) -> Option<T> {
+        if self.wrong { None } else { Some(value) }
+    }
+
     /// `value`, if everything was there, and everything has been read: what is left over is as
     /// wrong as what was missing.
     pub fn end<T>(&self, value: T) -> Option<T> {
@@ -170,10 +175,87 @@ impl<'a> Take<'a> {
     }
 }
 
+/// To bytes or from them. A layout that is said once, field by field, serves both ways and cannot
+/// come to differ between them; it is also half the code, of which a board has little room.
+#[derive(Debug)]
+pub enum Way<'w, 'b> {
+    /// Fields are written, and stay as they are.
+    Put(&'w mut Put<'b>),
+    /// Fields become what is read.
+    Take(&'w mut Take<'b>),
+}
+
+impl Way<'_, '_> {
+    /// One byte.
+    #[inline(never)]
+    pub fn u8(&mut self, value: &mut u8) {
+        match self {
+            Self::Put(out) => out.u8(*value),
+            Self::Take(from) => *value = from.u8(),
+        }
+    }
+
+    /// Bytes as they are.
+    #[inline(never)]
+    pub fn bytes(&mut self, values: &mut [u8]) {
+        values.iter_mut().for_each(|value| self.u8(value));
+    }
+
+    /// One byte, which must be 0 or 1.
+    #[inline(never)]
+    pub fn bool(&mut self, value: &mut bool) {
+        let mut byte = u8::from(*value);
+        self.u8(&mut byte);
+        *value = byte == 1;
+        if byte > 1 {
+            self.refuse();
+        }
+    }
+
+    /// Two bytes.
+    #[inline(never)]
+    pub fn u16(&mut self, value: &mut u16) {
+        let mut bytes = value.to_le_bytes();
+        self.bytes(&mut bytes);
+        *value = u16::from_le_bytes(bytes);
+    }
+
+    /// Four bytes.
+    #[inline(never)]
+    pub fn u32(&mut self, value: &mut u32) {
+        let mut bytes = value.to_le_bytes();
+        self.bytes(&mut bytes);
+        *value = u32::from_le_bytes(bytes);
+    }
+
+    /// A span's four bytes.
+    #[inline(never)]
+    pub fn span(&mut self, value: &mut Span) {
+        let mut ms = value.as_millis();
+        self.u32(&mut ms);
+        *value = Span::from_millis(ms);
+    }
+
+    /// An instant's eight bytes.
+    #[inline(never)]
+    pub fn instant(&mut self, value: &mut Instant) {
+        let mut bytes = value.as_millis().to_le_bytes();
+        self.bytes(&mut bytes);
+        *value = Instant::from_millis(u64::from_le_bytes(bytes));
+    }
+
+    /// What was read is nothing: [`Take::end`] will say so.
+    pub fn refuse(&mut self) {
+        if let Self::Take(from) = self {
+            from.wrong = true;
+        }
+    }
+}
+
 /// The CRC-32 of Ethernet and zip, byte by byte.
 ///
 /// Four bits a step: a table of 64 bytes is the middle between 1 KiB of flash and eight times the
-/// work of a bit at a time.
+/// work of a bit at a time, for which a small board would be late.
 #[derive(Clone, Copy, Debug)]
 pub struct Crc32(u32);
 
@@ -252,6 +334,39 @@ mod tests {
         assert!(take.is_empty());
         assert_eq!(take.end(7), Some(7));
         assert_eq!((take.u8(), take.end(7)), (0, None));
+    }
+
+    #[test]
+    fn one_layout_goes_both_ways() {
+        type Fields = (u8, bool, u16, u32, Span, Instant, [u8; 3]);
+        fn go(fields: &mut Fields, way: &mut Way<'_, '_>) {
+            way.u8(&mut fields.0);
+            way.bool(&mut fields.1);
+            way.u16(&mut fields.2);
+            way.u32(&mut fields.3);
+            way.span(&mut fields.4);
+            way.instant(&mut fields.5);
+            way.bytes(&mut fields.6);
+        }
+        let (span, at) = (Span::from_millis(0x0B0A_0908), Instant::from_millis(1 << 63));
+        let fields = (7, true, 0x0302, 0x0706_0504, span, at, [1, 2, 3]);
+        let (mut out, mut written) = ([0xFF; 23], fields);
+        let mut put = Put::new(&mut out);
+        go(&mut written, &mut Way::Put(&mut put));
+        assert_eq!((put.finish(), written), (Some(23), fields));
+        let plain = [7, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 2, 3];
+        assert_eq!(out, plain);
+        let mut read = (0, false, 0, 0, Span::ZERO, Instant::default(), [0; 3]);
+        let mut take = Take::new(&out);
+        go(&mut read, &mut Way::Take(&mut take));
+        assert_eq!((take.sound(()), take.end(read)), (Some(()), Some(fields)));
+        // No truth value, and too short.
+        out[1] = 2;
+        for bytes in [&out[..], &plain[..22]] {
+            let mut take = Take::new(bytes);
+            go(&mut read, &mut Way::Take(&mut take));
+            assert_eq!((take.sound(()), take.end(())), (None, None));
+        }
     }
 
     #[test]

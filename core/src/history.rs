@@ -25,10 +25,10 @@ impl<S: AsRef<[Instant]> + AsMut<[Instant]>> InstantSlots for S {}
 /// Sun Cluster keeps the first two apart as well: the library's failure history and the
 /// manager's count of restarts.
 #[derive(Clone, Debug)]
-pub struct History<F, R> {
+pub struct History<F, R, S = R> {
     failures: Ring<Failure, F>,
     restarts: Ring<Instant, R>,
-    starts: Ring<Instant, R>,
+    starts: Ring<Instant, S>,
     failure_sum: u16,
     spent_sum: u16,
     totals: [u32; Phase::COUNT],
@@ -45,9 +45,9 @@ pub struct Tally {
     pub restarts: u16,
 }
 
-impl<F: FailureSlots, R: InstantSlots> History<F, R> {
+impl<F: FailureSlots, R: InstantSlots, S: InstantSlots> History<F, R, S> {
     /// An empty history over the given storage.
-    pub fn new(failures: F, restarts: R, starts: R) -> Self {
+    pub fn new(failures: F, restarts: R, starts: S) -> Self {
         Self {
             failures: Ring::new(failures),
             restarts: Ring::new(restarts),

@@ -27,9 +27,9 @@ pub enum Verdict {
 /// # Source
 /// `scds_fm_action(3HA)`; the guides leave the equal case open, counting restarts already made
 /// agrees with all of them.
-pub fn decide<F: FailureSlots, R: InstantSlots>(
+pub fn decide<F: FailureSlots, R: InstantSlots, S: InstantSlots>(
     policy: &Policy,
-    history: &History<F, R>,
+    history: &History<F, R, S>,
 ) -> Verdict {
     let limits = policy.limits();
     if history.failure_sum() < 100 || defect::is(2) && history.failure_sum() == 100 {

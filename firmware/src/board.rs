@@ -65,38 +65,39 @@ impl Default for Room {
 ///
 /// [`Firmware::step`] is called whenever a byte has come or the periodic timer has gone off, and
 /// at any other time. It takes no longer than [`Link::AT_ONCE`] bytes and what they ask for take.
+// In this order because a Cortex-M0 reaches what is near by one instruction.
+#[repr(C)]
 pub struct Firmware<'a, B: Board> {
-    board: B,
+    second_on: bool,
+    /// A key may be replaced: the jumper was set when the power came.
+    rekey: bool,
+    /// No frame of this connection was a feed yet.
+    fresh: bool,
+    power_up: bool,
+    port: Option<bool>,
     machine: &'a mut Machine,
     log: &'a mut Log<NOTES>,
     link: &'a mut Link,
+    /// Key and bites; the machine's record is the machine's by now.
+    kept: &'a mut Kept,
     #[cfg(feature = "shadow")]
     shadows: &'a mut Shadows,
-    tick: Tick,
     /// Of the periodic timer, at the last step.
     ticks: u32,
-    line: ResetLine<B::Line>,
-    read_back: ReadBack,
-    second: B::Second,
-    second_on: bool,
-    store: StoreOf<B>,
-    jumper: Contact,
-    /// A key may be replaced: the jumper was set when the power came.
-    rekey: bool,
-    power: Contact,
-    port: Option<bool>,
-    key: Option<Key>,
-    /// How often the board alone was reset since it was powered up.
-    bites: u16,
-    /// No frame of this connection was a feed yet.
-    fresh: bool,
     /// Hellos answered, for a nonce that is never used twice.
     hellos: u32,
     /// The newest record's number at the start, for the same.
     started: u32,
+    second: B::Second,
     began: Instant,
-    power_up: bool,
     check: Instant,
+    tick: Tick,
+    line: ResetLine<B::Line>,
+    read_back: ReadBack,
+    jumper: Contact,
+    power: Contact,
+    store: StoreOf<B>,
+    board: B,
 }
 
 /// What is in a [`Room`].
@@ -104,6 +105,7 @@ struct Rooms<'a> {
     machine: &'a mut Machine,
     log: &'a mut Log<NOTES>,
     link: &'a mut Link,
+    kept: &'a mut Kept,
     #[cfg(feature = "shadow")]
     shadows: &'a mut Shadows,
 }
@@ -127,6 +129,7 @@ impl<'a, B: Board> Firmware<'a, B> {
         let remembers = kept.find(&mut store);
         // RAM that is whole was not without power; whether the host was, nobody knows.
         let power_up = !remembers || board.was_powered_up() == Some(true);
+        kept.bites = if power_up { 0 } else { kept.bites.saturating_add(1) };
         let machine = wake(&kept.durable, &mut room.machine);
         let log = blank(&mut room.log);
         let link = connect(&mut room.link, kept.key, board.device());
@@ -134,14 +137,11 @@ impl<'a, B: Board> Firmware<'a, B> {
             machine,
             log,
             link,
+            kept,
             #[cfg(feature = "shadow")]
             shadows: &mut room.shadows,
         };
-        let firmware = Self::put(place, board, store, rooms, kept, power_up);
-        firmware.key = kept.key;
-        firmware.power_up = power_up;
-        firmware.bites = if power_up { 0 } else { kept.bites.saturating_add(1) };
-        firmware
+        Self::put(place, board, store, rooms, power_up)
     }
 
     #[inline(never)]
@@ -150,24 +150,22 @@ impl<'a, B: Board> Firmware<'a, B> {
         board: B,
         store: StoreOf<B>,
         rooms: Rooms<'a>,
-        kept: &Kept,
         power_up: bool,
     ) -> &'p mut Self {
-        let ever = kept.durable.as_ref().map_or(0, |durable| durable.ever);
-        let last = Some(ever).filter(|ever| *ever > 0).map(Ticket);
-        let start =
-            if power_up { line::Start::PowerUp { last } } else { line::Start::BoardReset { last } };
-        place.write(Self::new(board, store, rooms, start))
+        place.write(Self::new(board, store, rooms, power_up))
     }
 
     #[inline(always)]
-    fn new(mut board: B, store: StoreOf<B>, rooms: Rooms<'a>, start: line::Start) -> Self {
-        let Rooms { machine, log, link, .. } = rooms;
+    fn new(mut board: B, store: StoreOf<B>, rooms: Rooms<'a>, power_up: bool) -> Self {
+        let Rooms { machine, log, link, kept, .. } = rooms;
         let now = machine.latest();
         let timing = timing(machine.settings());
+        let last = Some(kept.durable.ever).filter(|ever| *ever > 0).map(Ticket);
+        let start =
+            if power_up { line::Start::PowerUp { last } } else { line::Start::BoardReset { last } };
         let line = ResetLine::new(B::WIRING, |level| board.line(level), timing, start, now);
         Self {
-            tick: Tick::new(B::COUNTER, board.now(), now),
+            tick: Tick::new(board.now(), now),
             ticks: board.ticks(),
             line,
             read_back: ReadBack::default(),
@@ -178,17 +176,16 @@ impl<'a, B: Board> Firmware<'a, B> {
             link,
             #[cfg(feature = "shadow")]
             shadows: rooms.shadows,
-            jumper: Contact::new(board.jumper(), Contact::JUMPER),
+            jumper: Contact::new(board.jumper()),
             rekey: false,
-            power: Contact::new(board.host_power().unwrap_or(true), Contact::POWER),
+            power: Contact::new(board.host_power().unwrap_or(true)),
             port: None,
-            key: None,
-            bites: 0,
+            kept,
             fresh: true,
             hellos: 0,
             started: 0,
             began: now,
-            power_up: false,
+            power_up,
             check: now.after(CHECK_EVERY),
             store,
             board,
@@ -225,7 +222,7 @@ impl<'a, B: Board> Firmware<'a, B> {
     /// only here, feeds the chip's watchdog: whatever keeps any of them from being seen to keeps
     /// the watchdog hungry (L8).
     pub fn step(&mut self) {
-        let now = self.tick.look(self.board.now());
+        let now = self.time();
         self.see_to_line(now);
         self.see_to_contacts(now);
         self.see_to_host(now);
@@ -237,10 +234,15 @@ impl<'a, B: Board> Firmware<'a, B> {
         self.line.poll(now);
         // A hello was answered, and nobody has proven himself since: its host has another key.
         let strange = self.hellos > 0 && !self.link.end().is_connected();
-        let light = self.machine.light(self.key.is_some() && !strange);
+        let light = self.machine.light(self.kept.key.is_some() && !strange);
         self.board.light(light::is_on(light, now));
         self.board.held(matches!(light, Light::Steady));
         self.board.watchdog();
+    }
+
+    #[inline(never)]
+    fn time(&mut self) -> Instant {
+        self.tick.look(B::COUNTER, self.board.now())
     }
 
     /// What it runs on.
@@ -258,7 +260,9 @@ impl<'a, B: Board> Firmware<'a, B> {
         let ticks = self.board.ticks();
         let gone = ticks.wrapping_sub(self.ticks);
         self.ticks = ticks;
-        self.line.count_down(Span::from_millis(gone.saturating_mul(B::TICK.as_millis())));
+        // More of them than make the longest pulse end it no sooner.
+        let most = const { Timing::LONGEST.as_millis() / B::TICK.as_millis() + 1 };
+        self.line.count_down(Span::from_millis(gone.min(most) * B::TICK.as_millis()));
         self.line.poll(now);
         self.second_to(self.second_on);
     }
@@ -266,10 +270,11 @@ impl<'a, B: Board> Firmware<'a, B> {
     #[inline(never)]
     fn see_to_contacts(&mut self, now: Instant) {
         let reads = self.board.jumper();
-        if let Some(set) = self.jumper.look(reads, now) {
+        if let Some(set) = self.jumper.look(Contact::JUMPER, reads, now) {
             self.tell(Event::Jumper(set), 0, now);
         }
-        if let Some(on) = self.board.host_power().and_then(|reads| self.power.look(reads, now)) {
+        let power = self.board.host_power();
+        if let Some(on) = power.and_then(|reads| self.power.look(Contact::POWER, reads, now)) {
             self.tell(Event::HostPower(on), 0, now);
         }
         let port = self.board.port();
@@ -303,7 +308,7 @@ impl<'a, B: Board> Firmware<'a, B> {
         while let Some(event) = next {
             next = self.handle(event, to, now);
             // A page of flash is erased for longer than a tick: a pulse begins when it begins.
-            now = self.tick.look(self.board.now());
+            now = self.time();
         }
     }
 
@@ -356,10 +361,9 @@ impl<'a, B: Board> Firmware<'a, B> {
     #[inline(never)]
     fn keep(&mut self) -> (u32, bool) {
         let mut bytes = [0; Kept::BYTES];
-        let durable = self.machine.record();
-        let number = durable.number;
-        Kept::encode(durable, self.key.as_ref(), self.bites, &mut bytes);
-        (number, self.store.write(&bytes).is_ok())
+        let machine = &mut self.machine;
+        let number = self.kept.encode(&mut bytes, |own| machine.encode_record(own));
+        (number.unwrap_or(0), self.store.write(&bytes).is_ok())
     }
 
     fn second_to(&mut self, on: bool) {
@@ -371,8 +375,7 @@ impl<'a, B: Board> Firmware<'a, B> {
 }
 
 #[inline(never)]
-fn wake<'a>(record: &Option<Durable>, room: &'a mut MaybeUninit<Machine>) -> &'a mut Machine {
-    let record = record.as_ref().unwrap_or(&Durable::NEW);
+fn wake<'a>(record: &Durable, room: &'a mut MaybeUninit<Machine>) -> &'a mut Machine {
     // Where it is the compiler shall not know: each field by an address of its own is much code.
     core::hint::black_box(room).write(Machine::blank(record, record.powered))
 }

@@ -1,7 +1,7 @@
 //! The record a board keeps: the machine's own, and what the machine does not know of.
 
 use giveover_core::board::Durable;
-use giveover_core::bytes::{Put, Take};
+use giveover_core::bytes::{Put, Take, Way};
 use giveover_core::wire::Key;
 
 use crate::store::{Memory, Retained, Store};
@@ -10,8 +10,8 @@ use embedded_storage::nor_flash::NorFlash;
 /// What outlives a reset and a loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The machine's record.
-    pub durable: Option<Durable>,
+    /// The machine's record, as it was found at the start.
+    pub durable: Durable,
     /// The key, if it has been paired.
     pub key: Option<Key>,
     /// How often the board alone was reset since it was powered up.
@@ -19,6 +19,16 @@ pub struct Kept {
 }
 
 const KEYED: u8 = 1;
+
+/// Where a record may be.
+#[derive(Clone, Copy)]
+enum Place {
+    Ram,
+    Flash,
+}
+
+/// What the machine knows of it, and the rest.
+type Halves<'a> = (&'a mut [u8; Durable::BYTES], &'a mut [u8]);
 
 impl Kept {
     /// How long a record is: a multiple of a flash word.
@@ -28,34 +38,40 @@ impl Kept {
     pub const WORDS: usize = Retained::<(), { Self::BYTES }>::WORDS;
 
     /// A board that was never used.
-    pub const NEW: Self = Self { durable: None, key: None, bites: 0 };
+    pub const NEW: Self = Self { durable: Durable::NEW, key: None, bites: 0 };
 
-    /// A record as bytes.
+    /// A record as bytes; `machine` writes the machine's own, and what it returns is returned.
     #[inline(never)]
-    pub fn encode(durable: &Durable, key: Option<&Key>, bites: u16, out: &mut [u8; Self::BYTES]) {
-        if let Some(machine) = out.first_chunk_mut() {
-            durable.encode_into(machine);
-        }
-        let mut rest = Put::new(out.get_mut(Durable::BYTES..).unwrap_or_default());
-        let secret: &[u8; Key::BYTES] = key.map_or(&[0; Key::BYTES], Key::bytes);
-        rest.bytes(secret);
-        rest.u8(if key.is_some() { KEYED } else { 0 });
-        rest.u16(bites);
-        rest.u8(0);
+    pub fn encode<T>(
+        &mut self,
+        out: &mut [u8; Self::BYTES],
+        machine: impl FnOnce(&mut [u8; Durable::BYTES]) -> T,
+    ) -> Option<T> {
+        let (own, rest): Halves<'_> = out.split_first_chunk_mut()?;
+        self.go(&mut Way::Put(&mut Put::new(rest)));
+        Some(machine(own))
     }
 
-    /// The record of `bytes`; each part that cannot be read is none.
+    /// The record of `bytes`; each part that cannot be read is as new.
     #[inline(never)]
     pub fn decode(&mut self, bytes: &[u8; Self::BYTES]) {
-        let durable = self.durable.insert(Durable::NEW);
-        let whole = bytes.first_chunk().map(|machine| durable.decode_into(machine).is_ok());
-        if whole != Some(true) {
-            self.durable = None;
+        let Some((machine, rest)) = bytes.split_first_chunk() else { return };
+        if self.durable.decode_into(machine).is_err() {
+            *self = Self::NEW;
         }
-        let mut rest = Take::new(bytes.get(Durable::BYTES..).unwrap_or_default());
-        let secret = Key::new(rest.array());
-        self.key = if rest.u8() & KEYED != 0 { Some(secret) } else { None };
-        self.bites = rest.u16();
+        self.go(&mut Way::Take(&mut Take::new(rest)));
+    }
+
+    /// All but the machine's record, one way or the other.
+    #[inline(never)]
+    fn go(&mut self, way: &mut Way<'_, '_>) {
+        let mut secret = self.key.as_ref().map_or([0; Key::BYTES], |key| *key.bytes());
+        let mut flags = if self.key.is_some() { KEYED } else { 0 };
+        way.bytes(&mut secret);
+        way.u8(&mut flags);
+        way.u16(&mut self.bites);
+        way.u8(&mut 0);
+        self.key = if flags & KEYED != 0 { Some(Key::new(secret)) } else { None };
     }
 
     /// The record to go by, of those found: the one that knows of more resets, and the newer key.
@@ -66,31 +82,36 @@ impl Kept {
         store: &mut Store<M, F, { Self::BYTES }>,
     ) -> bool {
         let mut flash = Self::NEW;
-        let ram = self.read(|bytes| store.retained(bytes));
-        let newer = flash.read(|bytes| store.flash(bytes)) > ram;
+        let ram = self.read(store, Place::Ram);
+        let newer = flash.read(store, Place::Flash) > ram;
         self.settle(&flash, newer);
         ram.is_some()
     }
 
+    /// What one of the places holds.
     #[inline(never)]
-    fn read(&mut self, read: impl FnOnce(&mut [u8; Self::BYTES]) -> Option<u32>) -> Option<u32> {
+    fn read<M: Memory, F: NorFlash>(
+        &mut self,
+        store: &mut Store<M, F, { Self::BYTES }>,
+        place: Place,
+    ) -> Option<u32> {
         let mut bytes = [0; Self::BYTES];
-        let sequence = read(&mut bytes)?;
+        let sequence = match place {
+            Place::Ram => store.retained(&mut bytes),
+            Place::Flash => store.flash(&mut bytes),
+        }?;
         self.decode(&bytes);
         Some(sequence)
     }
 
+    /// Of a board that was never used anything is to go by.
     fn settle(&mut self, other: &Self, newer: bool) {
-        match (&mut self.durable, &other.durable) {
-            (Some(durable), Some(other)) => durable.settle_with(other),
-            (None, Some(other)) => self.durable = Some(*other),
-            (_, None) => {}
-        }
+        self.durable.settle_with(&other.durable);
         if newer {
-            self.key = other.key.or(self.key);
             self.bites = other.bites;
-        } else {
-            self.key = self.key.or(other.key);
+        }
+        if other.key.is_some() && (newer || self.key.is_none()) {
+            self.key = other.key;
         }
     }
 }
@@ -103,25 +124,40 @@ mod tests {
 
     fn kept(number: u32, ever: u32, key: Option<Key>) -> Option<Kept> {
         let powered = Instant::from_millis(1000 * u64::from(number));
-        let durable = Durable { number, ever, powered, ..Durable::NEW };
-        Some(Kept { durable: Some(durable), key, bites: 3 })
+        Some(Kept { durable: Durable { number, ever, powered, ..Durable::NEW }, key, bites: 3 })
     }
 
     #[test]
     fn what_is_written_is_read() {
         for key in [None, Some(Key::new([9; 16]))] {
             let settings = Settings { retry_count: 5, ..Settings::DEFAULT };
-            let durable = Durable { settings, armed: true, ..Durable::NEW };
+            let mut durable = Durable { settings, armed: true, ..Durable::NEW };
             let mut bytes = [0xFF; Kept::BYTES];
-            Kept::encode(&durable, key.as_ref(), 258, &mut bytes);
-            let kept = Kept { durable: Some(durable), key, bites: 258 };
+            let mut kept = Kept { durable, key, bites: 258 };
+            let written = kept.encode(&mut bytes, |own| durable.encode_into(own));
+            assert_eq!((written, kept), (Some(()), Kept { durable, key, bites: 258 }));
             let mut read = Kept::NEW;
             read.decode(&bytes);
             assert_eq!(read, kept);
         }
-        let mut read = Kept { key: Some(Key::new([9; 16])), ..Kept::NEW };
+        let mut read = Kept { key: Some(Key::new([9; 16])), bites: 7, ..Kept::NEW };
         read.decode(&[0; Kept::BYTES]);
         assert_eq!(read, Kept::NEW);
+    }
+
+    /// Which byte is which, for a board that wakes up with other firmware.
+    #[test]
+    fn behind_the_machines_record_stand_key_flag_and_bites() {
+        let mut bytes = [0xFF; Kept::BYTES];
+        let mut kept = Kept { key: Some(Key::new([9; 16])), bites: 258, ..Kept::NEW };
+        kept.encode(&mut bytes, |own| own.fill(5)).expect("room");
+        assert_eq!(bytes[..Durable::BYTES], [5; Durable::BYTES]);
+        assert_eq!(bytes[Durable::BYTES..][..16], [9; 16]);
+        assert_eq!(bytes[Durable::BYTES + 16..], [KEYED, 2, 1, 0]);
+        // The machine's record is none; the key is still the key.
+        let mut read = Kept::NEW;
+        read.decode(&bytes);
+        assert_eq!(read, kept);
     }
 
     /// The law is L5.
@@ -130,15 +166,16 @@ mod tests {
         let settle = |ram: Option<Kept>, flash: Option<Kept>, newer| {
             let mut kept = ram.unwrap_or(Kept::NEW);
             kept.settle(&flash.unwrap_or(Kept::NEW), newer);
-            (kept.durable.map(|durable| durable.ever), kept.key.is_some())
+            (kept.durable.ever, kept.durable.number, kept.key.is_some())
         };
         let key = Some(Key::new([1; 16]));
-        assert_eq!(settle(None, None, false), (None, false));
-        assert_eq!(settle(kept(1, 3, key), None, false), (Some(3), true));
-        assert_eq!(settle(None, kept(1, 3, key), true), (Some(3), true));
-        assert_eq!(settle(kept(2, 4, key), kept(1, 3, None), false), (Some(4), true));
-        assert_eq!(settle(kept(3, 3, None), kept(2, 4, key), false), (Some(4), true));
-        assert_eq!(settle(kept(2, 5, None), kept(3, 4, key), true), (Some(5), true));
+        assert_eq!(settle(None, None, false), (0, 0, false));
+        assert_eq!(settle(kept(1, 3, key), None, false), (3, 1, true));
+        assert_eq!(settle(None, kept(1, 3, key), true), (3, 1, true));
+        assert_eq!(settle(None, kept(1, 0, None), true), (0, 1, false));
+        assert_eq!(settle(kept(2, 4, key), kept(1, 3, None), false), (4, 2, true));
+        assert_eq!(settle(kept(3, 3, None), kept(2, 4, key), false), (4, 2, true));
+        assert_eq!(settle(kept(2, 5, None), kept(3, 4, key), true), (5, 2, true));
     }
 
     #[test]

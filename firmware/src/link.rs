@@ -7,12 +7,14 @@ use giveover_core::wire::{BoardEnd, Decoder, Key, LinkCounters, MAX_ENCODED, Ope
 ///
 /// A step takes no more than [`Link::AT_ONCE`] bytes, so that a line that never falls silent
 /// keeps nothing else waiting.
+// In this order because a Cortex-M0 reaches what is near by one instruction.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Link {
-    decoder: Decoder,
-    end: BoardEnd,
     /// The last frame did not go out whole: the next begins with a delimiter.
     cut: bool,
+    decoder: Decoder,
+    end: BoardEnd,
 }
 
 impl Link {
@@ -83,14 +85,8 @@ impl Link {
         if self.cut && port.write(&[0]).unwrap_or(0) == 0 {
             return;
         }
-        let mut rest = frame;
-        while let Some(more) = port.write(rest).ok().filter(|taken| *taken > 0) {
-            rest = rest.get(more..).unwrap_or(&[]);
-            if rest.is_empty() {
-                break;
-            }
-        }
-        self.cut = !rest.is_empty();
+        let mut bytes = frame.iter().map(core::slice::from_ref);
+        self.cut = !bytes.all(|byte| port.write(byte).unwrap_or(0) > 0);
     }
 }
 

@@ -20,21 +20,25 @@ pub enum Direction {
 /// does not). It wraps after `2^bits` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    hz: NonZeroU32,
+    /// So many counts are so many milliseconds, in the smallest whole numbers.
+    each: NonZeroU32,
+    ms: u32,
     mask: u32,
     direction: Direction,
 }
 
 impl Counter {
-    /// No counter is faster, in Hz: a processor's own at 16 MHz is the fastest there is.
-    pub const FASTEST: u32 = u32::MAX / 125;
-
-    /// A counter of `bits` bits, or `None` where that is not 1 to 32, or it is too fast.
+    /// A counter of `bits` bits, or `None` where that is not 1 to 32, or 32 bits do not do to reckon
+    /// with its rate: they do for whole kilohertz, and for all others up to 4 MHz.
     #[must_use]
     pub const fn new(hz: NonZeroU32, bits: u32, direction: Direction) -> Option<Self> {
+        let common = common(hz.get(), 1000);
+        let (Some(each), ms) = (NonZeroU32::new(hz.get() / common), 1000 / common) else {
+            return None;
+        };
         match bits {
-            1..=32 if hz.get() <= Self::FASTEST => {
-                Some(Self { hz, mask: u32::MAX >> (32 - bits), direction })
+            1..=32 if each.get().checked_mul(ms + 1).is_some() => {
+                Some(Self { each, ms, mask: u32::MAX >> (32 - bits), direction })
             }
             _ => None,
         }
@@ -44,7 +48,7 @@ impl Counter {
     /// or time is lost that nobody can count.
     #[must_use]
     pub const fn wraps_after(&self) -> Span {
-        let ms = (self.mask as u64 + 1) * 1000 / self.hz.get() as u64;
+        let ms = (self.mask as u64 + 1) * self.ms as u64 / self.each.get() as u64;
         if ms > u32::MAX as u64 { Span::MAX } else { Span::from_millis(ms as u32) }
     }
 
@@ -58,6 +62,11 @@ impl Counter {
     }
 }
 
+/// The greatest number that divides both.
+const fn common(one: u32, other: u32) -> u32 {
+    if other == 0 { one } else { common(other, one % other) }
+}
+
 /// The board's time line.
 ///
 /// It adds up what the counter has counted between two looks; what is less than a millisecond
@@ -66,39 +75,28 @@ impl Counter {
 /// edge it likes.
 #[derive(Clone, Debug)]
 pub struct Tick {
-    counter: Counter,
     last: u32,
-    /// What is left over, in counts times a thousand; less than one millisecond of them.
+    /// What is left over: of [`Counter::each`] so many parts of a millisecond.
     rest: u32,
     now: Instant,
 }
 
 impl Tick {
-    /// A time line at `origin` while `counter` shows `raw`.
+    /// A time line at `origin` while its counter shows `raw`.
     #[must_use]
-    pub const fn new(counter: Counter, raw: u32, origin: Instant) -> Self {
-        Self { counter, last: raw, rest: 0, now: origin }
+    pub const fn new(raw: u32, origin: Instant) -> Self {
+        Self { last: raw, rest: 0, now: origin }
     }
 
-    /// What time it is when the counter shows `raw`.
-    pub fn look(&mut self, raw: u32) -> Instant {
-        let counts = self.counter.between(self.last, raw);
+    /// What time it is when `counter` shows `raw`. It is the same counter each time, and not kept
+    /// here: a compiler that knows it has little left to do.
+    pub fn look(&mut self, counter: Counter, raw: u32) -> Instant {
+        let counts = counter.between(self.last, raw);
         self.last = raw;
-        let hz = self.counter.hz.get();
-        let (seconds, part) = (counts / hz, counts % hz);
-        // Thousands over the rate, without 64 bits to divide: 125 fit, and twice as many three
-        // times.
-        let (mut ms, mut rest) = (part * 125 / hz, part * 125 % hz);
-        for _ in 0..3 {
-            rest *= 2;
-            let more = rest >= hz;
-            ms = 2 * ms + u32::from(more);
-            rest -= if more { hz } else { 0 };
-        }
-        rest += self.rest;
-        let more = rest >= hz;
-        self.rest = rest - if more { hz } else { 0 };
-        let ms = u64::from(seconds) * 1000 + u64::from(ms + u32::from(more));
+        let (turns, part) = (counts / counter.each, counts % counter.each);
+        let parts = part * counter.ms + self.rest;
+        self.rest = parts % counter.each;
+        let ms = u64::from(turns) * u64::from(counter.ms) + u64::from(parts / counter.each);
         self.now = Instant::from_millis(self.now.as_millis().saturating_add(ms));
         self.now
     }
@@ -127,35 +125,38 @@ mod tests {
         for bits in [24, 32] {
             let up = counter(1000, bits, Direction::Up);
             let last = u32::MAX >> (32 - bits);
-            let mut tick = Tick::new(up, last - 1, at(0));
-            assert_eq!(tick.look(last), at(1));
-            assert_eq!(tick.look(0), at(2));
-            assert_eq!(tick.look(9), at(11));
+            let mut tick = Tick::new(last - 1, at(0));
+            assert_eq!(tick.look(up, last), at(1));
+            assert_eq!(tick.look(up, 0), at(2));
+            assert_eq!(tick.look(up, 9), at(11));
         }
     }
 
     #[test]
     fn a_counter_may_count_down() {
-        let mut tick = Tick::new(counter(1000, 24, Direction::Down), 3, at(0));
-        assert_eq!(tick.look(1), at(2));
-        assert_eq!(tick.look(0x00FF_FFFF), at(4));
+        let down = counter(1000, 24, Direction::Down);
+        let mut tick = Tick::new(3, at(0));
+        assert_eq!(tick.look(down, 1), at(2));
+        assert_eq!(tick.look(down, 0x00FF_FFFF), at(4));
         assert_eq!(tick.now(), at(4));
     }
 
     #[test]
     fn to_look_again_at_the_same_count_is_the_same_time() {
-        let mut tick = Tick::new(counter(32_768, 24, Direction::Up), 77, at(5));
-        assert_eq!(tick.look(77), at(5));
-        assert_eq!(tick.look(77), at(5));
+        let rtc = counter(32_768, 24, Direction::Up);
+        let mut tick = Tick::new(77, at(5));
+        assert_eq!(tick.look(rtc, 77), at(5));
+        assert_eq!(tick.look(rtc, 77), at(5));
     }
 
     #[test]
     fn the_origin_is_the_callers_and_no_edge_of_32_bits_is_seen() {
         let origin = (1 << 32) - 2;
-        let mut tick = Tick::new(counter(1000, 24, Direction::Up), 0, at(origin));
-        assert_eq!(tick.look(5), at(origin + 5));
-        let mut tick = Tick::new(counter(1000, 24, Direction::Up), 0, at(u64::MAX));
-        assert_eq!(tick.look(5), at(u64::MAX));
+        let up = counter(1000, 24, Direction::Up);
+        let mut tick = Tick::new(0, at(origin));
+        assert_eq!(tick.look(up, 5), at(origin + 5));
+        let mut tick = Tick::new(0, at(u64::MAX));
+        assert_eq!(tick.look(up, 5), at(u64::MAX));
     }
 
     #[test]
@@ -166,8 +167,9 @@ mod tests {
         let hz = NonZeroU32::new(1).expect("not zero");
         assert_eq!(Counter::new(hz, 0, Direction::Up), None);
         assert_eq!(Counter::new(hz, 33, Direction::Up), None);
-        let fast = NonZeroU32::new(Counter::FASTEST + 1).expect("not zero");
-        assert_eq!(Counter::new(fast, 32, Direction::Up), None);
+        let new = |hz| Counter::new(NonZeroU32::new(hz).expect("not zero"), 32, Direction::Up);
+        assert_eq!(new(4_300_001), None);
+        assert!(new(4_000_001).is_some() && new(4_000_000_000).is_some());
     }
 
     /// However it is looked at, the time is all counts together, cut to milliseconds once.
@@ -185,13 +187,15 @@ mod tests {
             (1_000_000, 32),
             (999, 16),
             (16_000_000, 24),
-            (Counter::FASTEST, 32),
+            (4_000_001, 32),
+            (4_000_000_000, 32),
+            (100, 32),
             (7, 8),
         ] {
             for direction in [Direction::Up, Direction::Down] {
                 let counter = counter(hz, bits, direction);
                 let first = random(1 << 30);
-                let mut tick = Tick::new(counter, first, at(10));
+                let mut tick = Tick::new(first, at(10));
                 let (mut raw, mut total) = (first, 0u64);
                 for _ in 0..2_000 {
                     let most = if random(4) == 0 { counter.mask } else { counter.mask.min(500) };
@@ -202,7 +206,7 @@ mod tests {
                         Direction::Down => raw.wrapping_sub(counts),
                     };
                     // What lies above the counter's bits is not its own.
-                    let now = tick.look(raw);
+                    let now = tick.look(counter, raw);
                     assert_eq!(now, at(10 + total * 1000 / u64::from(hz)), "{counter:?}");
                 }
             }

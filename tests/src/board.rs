@@ -173,7 +173,7 @@ impl Standin {
             }
             ToBoard::ReadLog { from } => {
                 let frame = match self.log.read(from) {
-                    Some(entry) => FromBoard::Log(entry),
+                    Some(entry) => FromBoard::Log(*entry),
                     None => FromBoard::LogEnd { lost: self.log.lost() },
                 };
                 self.say(&frame);

@@ -100,8 +100,8 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "lm3s6965evb",
         target: "thumbv7m-none-eabi",
         stack: 2048,
-        flash: 19_800,
-        shadow_flash: 28_000,
+        flash: 18_100,
+        shadow_flash: 25_430,
         logs: true,
         qemu: Some(Pins {
             trace: "pl061_set_output",
@@ -118,8 +118,8 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "microbit",
         target: "thumbv6m-none-eabi",
         stack: 1536,
-        flash: 21_400,
-        shadow_flash: 29_800,
+        flash: 19_850,
+        shadow_flash: 27_670,
         logs: false,
         qemu: Some(Pins {
             trace: "nrf51_gpio_update_output_irq",
@@ -140,8 +140,8 @@ pub(crate) const BOARDS: [Board; 3] = [
         name: "rp-pico",
         target: "thumbv6m-none-eabi",
         stack: 1536,
-        flash: 24_200,
-        shadow_flash: 32_600,
+        flash: 22_660,
+        shadow_flash: 30_480,
         logs: true,
         qemu: None,
         real: Some(Real {

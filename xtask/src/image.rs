@@ -1,5 +1,7 @@
 //! A linked image for a board: its sizes, its functions, and the words in its flash.
 
+use std::collections::BTreeSet;
+
 use crate::elf::{Sizes, half, word};
 
 /// An image as the linker made it.
@@ -36,17 +38,7 @@ impl Image {
     }
 
     fn symbols(bytes: &[u8], sizes: Sizes) -> Option<Self> {
-        let mut image =
-            Self { sizes, parts: vec![], functions: vec![], marks: vec![], symbols: vec![] };
-        for section in sections(bytes)? {
-            // Allocated, with bytes of its own: in flash, at its place of load.
-            if section.kind == 1 && section.flags & 2 != 0 && !section.content.is_empty() {
-                image.parts.push((section.address, section.content.to_vec()));
-            }
-            if section.kind == 2 {
-                image.add_symbols(section.content, sections(bytes)?.nth(section.link)?.content)?;
-            }
-        }
+        let mut image = Self::unsorted(bytes, sizes)?;
         image.marks.sort_unstable();
         image.functions.sort_by_key(|function| (function.from, function.to));
         // Names that fold onto the same place are one function.
@@ -60,6 +52,21 @@ impl Image {
             }
         }
         (!image.functions.is_empty()).then_some(image)
+    }
+
+    fn unsorted(bytes: &[u8], sizes: Sizes) -> Option<Self> {
+        let mut image =
+            Self { sizes, parts: vec![], functions: vec![], marks: vec![], symbols: vec![] };
+        for section in sections(bytes)? {
+            // Allocated, with bytes of its own: in flash, at its place of load.
+            if section.kind == 1 && section.flags & 2 != 0 && !section.content.is_empty() {
+                image.parts.push((section.address, section.content.to_vec()));
+            }
+            if section.kind == 2 {
+                image.add_symbols(section.content, sections(bytes)?.nth(section.link)?.content)?;
+            }
+        }
+        Some(image)
     }
 
     fn add_symbols(&mut self, table: &[u8], names: &[u8]) -> Option<()> {
@@ -129,6 +136,16 @@ impl Image {
         // Of two marks at one place the code is meant: data of no length come before it.
         before.checked_sub(1).is_some_and(|last| self.marks[last].1)
     }
+}
+
+/// The names of all functions, also of those that are one because they are alike.
+///
+/// # Errors
+/// It is no 32-bit ELF file.
+pub(crate) fn names(bytes: &[u8]) -> Result<BTreeSet<String>, String> {
+    let sizes = crate::elf::object(bytes).ok_or("not a 32-bit ELF file")?;
+    let image = Image::unsorted(bytes, sizes).ok_or("a symbol table that is cut")?;
+    Ok(image.functions.into_iter().map(|function| function.name).collect())
 }
 
 struct Section<'a> {

@@ -14,6 +14,7 @@ mod firmware;
 mod flash;
 mod floors;
 mod flow;
+mod frames;
 mod fuzz;
 mod harness;
 mod hunt;

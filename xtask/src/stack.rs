@@ -224,6 +224,10 @@ fn frame(image: &Image, function: &Function) -> Result<Frame, String> {
         wide(&mut frame, &mut halves, (one, two), at, outside)?;
         at += 4;
     }
+    // What takes nothing of the stack may begin anew as often as it likes: that is a loop.
+    if frame.bytes == 0 {
+        frame.calls.remove(&function.from);
+    }
     Ok(frame)
 }
 
@@ -340,6 +344,8 @@ mod tests {
         let [a, b] = bl(0x102, 0x100);
         let itself = image(&[&[PUSH_R4_LR, a, b]], &[]);
         assert!(bound(&itself).unwrap_err().contains("f0 calls itself"));
+        // A loop that takes nothing is none of that: b 0x100.
+        assert_eq!(bound(&image(&[&[0xE7FE]], &[])).expect("a bound").bytes, 0);
         // mov sp, r1
         let moved = image(&[&[0x468D, BX_LR]], &[]);
         assert!(bound(&moved).unwrap_err().contains("sp set from r1"));

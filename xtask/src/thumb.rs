@@ -8,6 +8,7 @@ use std::process::Command;
 use crate::board::{Board, Variant};
 use crate::child;
 use crate::features;
+use crate::frames;
 use crate::needs::{self, For};
 use crate::workspace::{self, cargo, output, target_dir};
 
@@ -127,6 +128,7 @@ impl Toolchain {
         child::run(&mut self.on_image("build", board, variant))?;
         let folder = self.target_dir().join(board.target).join("firmware");
         let (made, path) = (folder.join(board.name), folder.join(variant.name(board)));
+        frames::build_without(&mut self.on_image("build", board, variant), &made)?;
         if made != path {
             // Cargo knows one image of a name, and writes over it for the next.
             let copied = fs::copy(&made, &path);

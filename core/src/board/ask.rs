@@ -22,14 +22,14 @@ const GRACE_MOST: Span = Span::from_secs(60 * 60);
 /// When the board was disarmed, as far as the last hour is concerned.
 #[derive(Clone, Debug)]
 pub(super) struct Disarms {
-    made: [(Instant, Instant); 8],
+    /// From when until when, where there was one.
+    made: [(Option<Instant>, Option<Instant>); 8],
     newest: u8,
 }
 
 impl Disarms {
     pub(super) const fn new() -> Self {
-        let never = Instant::from_millis(0);
-        Self { made: [(never, never); 8], newest: 0 }
+        Self { made: [(None, None); 8], newest: 0 }
     }
 
     /// Notes a disarm of `span` from `now`, which ends the one under way; false, and nothing
@@ -40,16 +40,18 @@ impl Disarms {
         let window = u64::from(DISARM_WINDOW.as_millis());
         let begin = Instant::from_millis(until.as_millis().saturating_sub(window));
         let mut sum = span.as_millis();
-        for (from, to) in &self.made {
-            // Eight of at most 15 minutes each: 32 bits are enough.
-            sum = sum.wrapping_add((*to).min(now).since((*from).max(begin)) as u32);
+        for made in &self.made {
+            if let (Some(from), Some(to)) = *made {
+                // Eight of at most 15 minutes each: 32 bits are enough.
+                sum = sum.wrapping_add(to.min(now).since(from.max(begin)) as u32);
+            }
         }
         let next = self.newest.wrapping_add(1) & 7;
         let Some(slot) = self.made.get_mut(usize::from(next)) else { return false };
-        if sum > DISARM_MOST.as_millis() || slot.1 > begin {
+        if sum > DISARM_MOST.as_millis() || slot.1.is_some_and(|end| end > begin) {
             return false;
         }
-        *slot = (now, until);
+        *slot = (Some(now), Some(until));
         self.end_at(self.newest, now);
         self.newest = next;
         true
@@ -61,7 +63,7 @@ impl Disarms {
     }
 
     fn end_at(&mut self, place: u8, now: Instant) {
-        if let Some((_, end)) = self.made.get_mut(usize::from(place & 7)) {
+        if let Some((_, Some(end))) = self.made.get_mut(usize::from(place & 7)) {
             *end = now.min(*end);
         }
     }

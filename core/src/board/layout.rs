@@ -1,6 +1,6 @@
 //! The board's vocabulary as bytes of a fixed layout, shared by durable records and frames.
 
-use crate::bytes::{Put, Take};
+use crate::bytes::{Put, Take, Way};
 use crate::failure::{Cause, Phase};
 
 use super::note::{Counters, Entry, LastReset, Note, Report};
@@ -21,23 +21,49 @@ pub trait Layout: Sized {
     fn take(from: &mut Take<'_>) -> Option<Self>;
 }
 
-impl Layout for Cause {
+/// Something small whose layout a board both writes and reads, said once for both ways.
+pub(super) trait BothWays: Copy {
+    /// What reading begins with.
+    const BLANK: Self;
+
+    /// All of it, one way or the other.
+    fn go(&mut self, way: &mut Way<'_, '_>);
+}
+
+impl<T: BothWays> Layout for T {
     fn put(&self, out: &mut Put<'_>) {
-        out.u8(self.check);
-        out.u8(self.phase as u8);
-        out.u16(self.code);
+        let mut same = *self;
+        same.go(&mut Way::Put(out));
     }
 
     fn take(from: &mut Take<'_>) -> Option<Self> {
-        let check = from.u8();
-        let phase = Phase::ALL.get(usize::from(from.u8())).copied()?;
-        Some(Self::of_check(check, phase, from.u16()))
+        let mut read = Self::BLANK;
+        read.go(&mut Way::Take(from));
+        from.sound(read)
     }
 }
 
-impl Layout for Why {
-    fn put(&self, out: &mut Put<'_>) {
-        let (number, service, cause) = match *self {
+impl BothWays for Cause {
+    const BLANK: Self = NO_CAUSE;
+
+    fn go(&mut self, way: &mut Way<'_, '_>) {
+        let mut phase = self.phase as u8;
+        way.u8(&mut self.check);
+        way.u8(&mut phase);
+        way.u16(&mut self.code);
+        match Phase::ALL.get(usize::from(phase)) {
+            Some(phase) => self.phase = *phase,
+            None => way.refuse(),
+        }
+    }
+}
+
+impl BothWays for Why {
+    const BLANK: Self = Self::Silence;
+
+    #[inline(never)]
+    fn go(&mut self, way: &mut Way<'_, '_>) {
+        let (mut number, mut service, mut cause) = match *self {
             Self::Silence => (0, 0, NO_CAUSE),
             Self::BadFeeds => (1, 0, NO_CAUSE),
             Self::NoBoot => (2, 0, NO_CAUSE),
@@ -46,84 +72,106 @@ impl Layout for Why {
             Self::StopFailed { service, cause } => (5, service, cause),
             Self::Test => (6, 0, NO_CAUSE),
         };
-        out.u8(number);
-        out.u8(service);
-        cause.put(out);
-    }
-
-    fn take(from: &mut Take<'_>) -> Option<Self> {
-        let (number, service, cause) = (from.u8(), from.u8(), Cause::take(from)?);
-        match number {
-            0 => Some(Self::Silence),
-            1 => Some(Self::BadFeeds),
-            2 => Some(Self::NoBoot),
-            3 => Some(Self::Shadow { service }),
-            4 => Some(Self::Giveover { service, cause }),
-            5 => Some(Self::StopFailed { service, cause }),
-            6 => Some(Self::Test),
-            _ => None,
-        }
+        way.u8(&mut number);
+        way.u8(&mut service);
+        cause.go(way);
+        *self = match number {
+            0 => Self::Silence,
+            1 => Self::BadFeeds,
+            2 => Self::NoBoot,
+            3 => Self::Shadow { service },
+            4 => Self::Giveover { service, cause },
+            5 => Self::StopFailed { service, cause },
+            6 => Self::Test,
+            _ => return way.refuse(),
+        };
     }
 }
 
-impl Layout for Settings {
-    fn put(&self, out: &mut Put<'_>) {
-        out.span(self.timeout);
-        out.span(self.boot_grace);
-        out.span(self.link_timeout);
-        out.span(self.pulse);
-        out.span(self.retry_interval);
-        out.u8(self.retry_count);
-        out.u8(self.second.number());
-        out.u8(u8::from(self.nowayout));
-    }
+impl BothWays for Settings {
+    const BLANK: Self = Self::DEFAULT;
 
-    fn take(from: &mut Take<'_>) -> Option<Self> {
-        Some(Self {
-            timeout: from.span(),
-            boot_grace: from.span(),
-            link_timeout: from.span(),
-            pulse: from.span(),
-            retry_interval: from.span(),
-            retry_count: from.u8(),
-            second: Second::of(from.u8())?,
-            nowayout: from.bool(),
-        })
+    #[inline(never)]
+    fn go(&mut self, way: &mut Way<'_, '_>) {
+        way.span(&mut self.timeout);
+        way.span(&mut self.boot_grace);
+        way.span(&mut self.link_timeout);
+        way.span(&mut self.pulse);
+        way.span(&mut self.retry_interval);
+        way.u8(&mut self.retry_count);
+        let mut second = self.second.number();
+        way.u8(&mut second);
+        match Second::of(second) {
+            Some(second) => self.second = second,
+            None => way.refuse(),
+        }
+        way.bool(&mut self.nowayout);
+    }
+}
+
+impl Note {
+    const fn number(&self) -> u8 {
+        match self {
+            Self::Started { .. } => 0,
+            Self::State(_) => 1,
+            Self::NearMiss(_) => 2,
+            Self::Early => 3,
+            Self::Wrong => 4,
+            Self::Intent { .. } => 5,
+            Self::Done { .. } => 6,
+            Self::Unproven { .. } => 7,
+            Self::LineRefused { .. } => 8,
+            Self::GivenOver { .. } => 9,
+            Self::Cleared => 10,
+            Self::Confirmed => 11,
+            Self::Armed => 12,
+            Self::Disarmed(_) => 13,
+            Self::End(_) => 14,
+            Self::Grace(_) => 15,
+            Self::Configured => 16,
+            Self::Refused(_) => 17,
+            Self::Jumper(_) => 18,
+            Self::HostPower(_) => 19,
+            Self::Link(_) => 20,
+            Self::StoreFailed => 21,
+            Self::ReadLow(_) => 22,
+        }
     }
 }
 
 impl Layout for Note {
     fn put(&self, out: &mut Put<'_>) {
+        out.u8(self.number());
         match *self {
-            Self::Started { power_up } => pair(out, 0, u8::from(power_up)),
-            Self::State(state) => pair(out, 1, state.number()),
-            Self::NearMiss(ms) => word(out, 2, ms),
-            Self::Early => out.u8(3),
-            Self::Wrong => out.u8(4),
+            Self::Started { power_up: set }
+            | Self::Jumper(set)
+            | Self::HostPower(set)
+            | Self::Link(set) => out.u8(u8::from(set)),
+            Self::State(state) => out.u8(state.number()),
+            Self::End(end) => out.u8(end.number()),
+            Self::Refused(refusal) => out.u8(refusal.number()),
+            Self::NearMiss(word)
+            | Self::Done { ticket: word }
+            | Self::Unproven { ticket: word }
+            | Self::LineRefused { ticket: word }
+            | Self::Disarmed(word)
+            | Self::Grace(word)
+            | Self::ReadLow(word) => out.u32(word),
             Self::Intent { ticket, why } => {
-                word(out, 5, ticket);
+                out.u32(ticket);
                 why.put(out);
             }
-            Self::Done { ticket } => word(out, 6, ticket),
-            Self::Unproven { ticket } => word(out, 7, ticket),
-            Self::LineRefused { ticket } => word(out, 8, ticket),
             Self::GivenOver { why, second } => {
-                pair(out, 9, second.number());
+                out.u8(second.number());
                 why.put(out);
             }
-            Self::Cleared => out.u8(10),
-            Self::Confirmed => out.u8(11),
-            Self::Armed => out.u8(12),
-            Self::Disarmed(ms) => word(out, 13, ms),
-            Self::End(end) => pair(out, 14, end.number()),
-            Self::Grace(ms) => word(out, 15, ms),
-            Self::Configured => out.u8(16),
-            Self::Refused(refusal) => pair(out, 17, refusal.number()),
-            Self::Jumper(set) => pair(out, 18, u8::from(set)),
-            Self::HostPower(on) => pair(out, 19, u8::from(on)),
-            Self::Link(up) => pair(out, 20, u8::from(up)),
-            Self::StoreFailed => out.u8(21),
-            Self::ReadLow(ms) => word(out, 22, ms),
+            Self::Early
+            | Self::Wrong
+            | Self::Cleared
+            | Self::Confirmed
+            | Self::Armed
+            | Self::Configured
+            | Self::StoreFailed => {}
         }
     }
 
@@ -161,6 +209,7 @@ impl Layout for Note {
 }
 
 impl Layout for Entry {
+    #[inline(never)]
     fn put(&self, out: &mut Put<'_>) {
         out.u32(self.number);
         out.instant(self.at);
@@ -217,6 +266,7 @@ impl Layout for LastReset {
 }
 
 impl Layout for Report {
+    #[inline(never)]
     fn put(&self, out: &mut Put<'_>) {
         out.u8(self.state.number());
         let (held, last) = (self.held.is_some(), self.last.is_some());
@@ -256,16 +306,6 @@ impl Layout for Report {
             last: if flags & 32 == 0 { None } else { Some(LastReset::take(from)?) },
         })
     }
-}
-
-fn pair(out: &mut Put<'_>, number: u8, value: u8) {
-    out.u8(number);
-    out.u8(value);
-}
-
-fn word(out: &mut Put<'_>, number: u8, value: u32) {
-    out.u8(number);
-    out.u32(value);
 }
 
 fn optional(out: &mut Put<'_>, value: Option<u32>) {

@@ -98,10 +98,11 @@ impl Settings {
         }
         // What Policy::new would ask for, a little more of it, and without its divisions: on the
         // board this has to be small. A test holds the two together.
-        let each = u64::from(self.timeout.as_millis()) + u64::from(self.boot_grace.as_millis());
-        let least_ms = (u64::from(self.retry_count) * each).max(1);
-        if u64::from(self.retry_interval.as_millis()) < least_ms {
-            return Err(SettingsError::RetryInterval { least_ms });
+        // Each is at most 25 h by now, and there are eight at most: 32 bits are enough.
+        let each = self.timeout.as_millis().wrapping_add(self.boot_grace.as_millis());
+        let least_ms = each.wrapping_mul(u32::from(self.retry_count)).max(1);
+        if self.retry_interval.as_millis() < least_ms {
+            return Err(SettingsError::RetryInterval { least_ms: u64::from(least_ms) });
         }
         Ok(())
     }

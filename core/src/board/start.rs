@@ -44,7 +44,7 @@ impl Board {
         let blank = [Instant::from_millis(0); MOST_RESETS];
         let mut board = Self {
             record: *record,
-            history: History::new([Failure::BLANK; 2], blank, blank),
+            history: History::new([Failure::BLANK; 2], blank, []),
             stage: Stage::Waiting,
             jumper: false,
             host_power: true,

@@ -73,29 +73,29 @@ impl fmt::Display for KeyId {
 /// code because it is a quarter of the flash of the crate that was tried.
 #[derive(Clone, Debug)]
 pub struct Sip {
-    v0: u64,
-    v1: u64,
-    v2: u64,
-    v3: u64,
+    v: [u64; 4],
     /// The last bytes, the newest on top.
     word: u64,
     len: u8,
 }
 
 impl Sip {
+    /// "somepseudorandomlygeneratedbytes", as letters from the left.
+    const BEGUN: [u64; 4] = [
+        0x736F_6D65_7073_6575,
+        0x646F_7261_6E64_6F6D,
+        0x6C79_6765_6E65_7261,
+        0x7465_6462_7974_6573,
+    ];
+
     /// Nothing yet, under `key`.
     #[must_use]
     pub fn new(key: &Key) -> Self {
         let mut halves = Take::new(&key.0);
         let (k0, k1) = (halves.u64(), halves.u64());
-        Self {
-            v0: k0 ^ 0x736F_6D65_7073_6575,
-            v1: k1 ^ 0x646F_7261_6E64_6F6D,
-            v2: k0 ^ 0x6C79_6765_6E65_7261,
-            v3: k1 ^ 0x7465_6462_7974_6573,
-            word: 0,
-            len: 0,
-        }
+        let mut v = Self::BEGUN;
+        v.iter_mut().zip([k0, k1, k0, k1]).for_each(|(v, half)| *v ^= half);
+        Self { v, word: 0, len: 0 }
     }
 
     /// Takes in a byte.
@@ -122,31 +122,32 @@ impl Sip {
             self.byte(0);
         }
         self.byte(len);
-        self.v2 ^= 0xFF;
+        self.v[2] ^= 0xFF;
         self.rounds(4);
-        self.v0 ^ self.v1 ^ self.v2 ^ self.v3
+        self.v.iter().fold(0, |all, v| all ^ v)
     }
 
     fn compress(&mut self) {
-        self.v3 ^= self.word;
+        self.v[3] ^= self.word;
         self.rounds(2);
-        self.v0 ^= self.word;
+        self.v[0] ^= self.word;
     }
 
     /// Not inlined: 64-bit rotations are long on the board's processors.
     #[inline(never)]
     fn rounds(&mut self, count: u8) {
+        let [v0, v1, v2, v3] = &mut self.v;
         for _ in 0..count {
-            self.v0 = self.v0.wrapping_add(self.v1);
-            self.v1 = self.v1.rotate_left(13) ^ self.v0;
-            self.v0 = self.v0.rotate_left(32);
-            self.v2 = self.v2.wrapping_add(self.v3);
-            self.v3 = self.v3.rotate_left(16) ^ self.v2;
-            self.v0 = self.v0.wrapping_add(self.v3);
-            self.v3 = self.v3.rotate_left(21) ^ self.v0;
-            self.v2 = self.v2.wrapping_add(self.v1);
-            self.v1 = self.v1.rotate_left(17) ^ self.v2;
-            self.v2 = self.v2.rotate_left(32);
+            *v0 = v0.wrapping_add(*v1);
+            *v1 = v1.rotate_left(13) ^ *v0;
+            *v0 = v0.rotate_left(32);
+            *v2 = v2.wrapping_add(*v3);
+            *v3 = v3.rotate_left(16) ^ *v2;
+            *v0 = v0.wrapping_add(*v3);
+            *v3 = v3.rotate_left(21) ^ *v0;
+            *v2 = v2.wrapping_add(*v1);
+            *v1 = v1.rotate_left(17) ^ *v2;
+            *v2 = v2.rotate_left(32);
         }
     }
 }

@@ -63,11 +63,12 @@ impl<P: Pages> ReadNorFlash for Flash<P> {
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Outside> {
         let mut from = P::READ + Self::inside(offset, bytes.len())?;
-        for place in bytes.chunks_exact_mut(4) {
+        let mut left = bytes;
+        while let Some((word, rest)) = core::mem::take(&mut left).split_first_chunk_mut() {
             // Flash reads as words at their addresses, as registers do.
-            let word = Register::at(from).read().to_le_bytes();
-            place.iter_mut().zip(word).for_each(|(to, from)| *to = from);
+            *word = Register::at(from).read().to_le_bytes();
             from += 4;
+            left = rest;
         }
         Ok(())
     }
@@ -92,10 +93,11 @@ impl<P: Pages> NorFlash for Flash<P> {
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Outside> {
         let mut to = Self::inside(offset, bytes.len())?;
-        for word in bytes.chunks_exact(4) {
-            let word = word.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
-            P::program(to, word);
+        let mut left = bytes;
+        while let Some((word, rest)) = left.split_first_chunk() {
+            P::program(to, u32::from_le_bytes(*word));
             to += 4;
+            left = rest;
         }
         Ok(())
     }

@@ -174,17 +174,18 @@ impl<B: Board> Firmware<'_, B> {
             version: VERSION,
             up: Instant::from_millis(now.since(self.began)),
             power_up: self.power_up,
-            bites: u32::from(self.bites),
+            bites: u32::from(self.kept.bites),
             store_used,
             store_size,
         }
     }
 
+    #[inline(never)]
     fn read_log(&mut self, from: u32) {
         let mut buffer = [0; MAX_PAYLOAD];
         let mut out = Put::new(&mut buffer);
         let kind = match self.log.read(from) {
-            Some(entry) => Write::log(&mut out, &entry),
+            Some(entry) => Write::log(&mut out, entry),
             None => Write::log_end(&mut out, self.log.lost()),
         };
         let written = out.finish();
@@ -195,15 +196,15 @@ impl<B: Board> Firmware<'_, B> {
     /// before it is used.
     #[inline(never)]
     fn pair(&mut self, key: Key) {
-        let refusal = if self.key.is_some() && !self.rekey {
+        let refusal = if self.kept.key.is_some() && !self.rekey {
             Some(Refusal::Keyed)
         } else {
-            let before = self.key.replace(key);
+            let before = self.kept.key.replace(key);
             if self.keep().1 {
                 self.link.end().set_key(key);
                 None
             } else {
-                self.key = before;
+                self.kept.key = before;
                 Some(Refusal::StoreFailed)
             }
         };

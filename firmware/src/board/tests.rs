@@ -160,7 +160,7 @@ fn a_key_is_taken_while_there_is_none_and_by_the_jumper_at_power_up_only() {
     // RAM that is anything is a power-up; this board has no flash, so its key is gone too.
     play.bench.memory.borrow_mut().fill(0);
     let play = Play::on(play.bench, 4);
-    assert!(play.firmware.rekey && play.firmware.key.is_none());
+    assert!(play.firmware.rekey && play.firmware.kept.key.is_none());
 }
 
 /// How often the light goes on in two seconds.
@@ -241,7 +241,7 @@ fn a_reset_of_the_board_alone_forgets_neither_arming_nor_count() {
         assert!(report.armed && report.resets == 1 && report.resets_ever == 1, "{report:?}");
         assert!(!play.firmware.power_up);
     }
-    assert_eq!(play.firmware.bites, 4);
+    assert_eq!(play.firmware.kept.bites, 4);
     // And no reset of the board made an edge.
     assert_eq!(play.bench.edges.borrow().len(), 2);
 }
@@ -264,7 +264,7 @@ fn retained_ram_that_something_wrote_over_is_written_anew() {
     play.bench.memory.borrow_mut().fill(0);
     play.run(1_100);
     let play = play.reset(9);
-    assert!(!play.firmware.power_up && play.firmware.key == Some(KEY));
+    assert!(!play.firmware.power_up && play.firmware.kept.key == Some(KEY));
 }
 
 #[test]
