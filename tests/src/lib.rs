@@ -2,6 +2,7 @@
 //! for what it says instead of sleeping.
 
 pub mod board;
+pub mod boarded;
 pub mod faults;
 pub mod lan;
 pub mod network;

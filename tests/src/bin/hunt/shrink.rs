@@ -1,6 +1,7 @@
 //! From a world in which something breaks to a short one in which it still does.
 
-use giveover::sim::world::{Options, play};
+use giveover::sim::world::Options;
+use giveover_tests::boarded::play;
 
 use crate::draw::Draft;
 
