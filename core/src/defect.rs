@@ -4,7 +4,7 @@
 //! nothing of it. With it one at a time is put in while the program runs, and none to begin with.
 
 /// How many there are; they count from 1.
-pub const COUNT: u8 = 30;
+pub const COUNT: u8 = 34;
 
 #[cfg(feature = "defects")]
 static ACTIVE: core::sync::atomic::AtomicU8 = core::sync::atomic::AtomicU8::new(0);

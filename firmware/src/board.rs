@@ -245,6 +245,26 @@ impl<'a, B: Board> Firmware<'a, B> {
         self.tick.look(B::COUNTER, self.board.now())
     }
 
+    /// When a step is wanted at the latest, though no byte comes and no contact moves: for time that
+    /// jumps, in simulations. A chip steps on each tick.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Instant {
+        let due = self.machine.poll_timeout().into_iter().chain(self.line.poll_timeout());
+        due.fold(self.check, Instant::min)
+    }
+
+    /// What time it was at the last step, on the line of [`Firmware::poll_timeout`].
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.tick.now()
+    }
+
+    /// Its machine, to be looked at.
+    #[must_use]
+    pub const fn machine(&self) -> &Machine {
+        self.machine
+    }
+
     /// What it runs on.
     pub const fn board(&mut self) -> &mut B {
         &mut self.board

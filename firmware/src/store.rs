@@ -13,6 +13,7 @@
 use core::convert::Infallible;
 
 use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
+use giveover_core::defect;
 
 mod retained;
 mod ring;
@@ -71,6 +72,7 @@ impl<M: Memory, F: NorFlash, const N: usize> Store<M, F, N> {
         self.sequence = self.sequence.saturating_add(1);
         let kept = self.retained.write(self.sequence, bytes);
         match &mut self.ring {
+            Some(_) if defect::is(33) && kept => Ok(()), // 33: RAM is good enough
             Some(ring) => ring.append(self.sequence, bytes),
             None if kept => Ok(()),
             None => Err(StoreError::Nowhere),

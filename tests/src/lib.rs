@@ -2,6 +2,7 @@
 //! for what it says instead of sleeping.
 
 pub mod board;
+pub mod boarded;
 pub mod cluster;
 pub mod failovers;
 pub mod faults;

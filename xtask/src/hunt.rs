@@ -9,11 +9,12 @@ use crate::workspace::{cargo, show};
 const HELP: &str = "\
 cargo xtask hunt [--minutes N | --schedules N] [--seed N] [--keep DIR]
 cargo xtask hunt --defects [--seconds N]
+cargo xtask hunt --replay FILE
 
-Draws hosts with services, a board, a disk and clocks that go wrong, and nodes with the links between
-them, plays each in virtual time, and looks at every invariant of accounting, restart, giveover, the
-reset line and the address after every step. A world
-in which one breaks is shrunk to a short scenario file, and the command that replays it is printed.
+Draws hosts with services, pools, a disk and clocks that go wrong, a board with the firmware's library, and
+nodes with the links between them and services that move, plays each in virtual time, and looks at every
+invariant of accounting, restart, giveover, the reset line, the address and the pools after every step. A
+world in which one breaks is shrunk to a short scenario file, and the command that replays it is printed.
 
 --defects puts in the old bugs kept in core/src/defect.rs one after the other, and fails if one is not
 found in time. On a commit 200000 schedules are looked at, at night 10000000.

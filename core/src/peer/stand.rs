@@ -1,5 +1,6 @@
 //! Standing for active, and voting (P1, P4, P5).
 
+use crate::defect;
 use crate::node::{Node, Nodes};
 use crate::time::{Instant, Span};
 
@@ -381,7 +382,8 @@ impl<const N: usize> Peer<N> {
             }
             Stage::Idle | Stage::Down => {}
         }
-        if let Some(node) = self.heard_active(now).filter(|_| self.voter_waits()) {
+        let waits = self.voter_waits() && !defect::is(34); // 34: a vote though an active is heard
+        if let Some(node) = self.heard_active(now).filter(|_| waits) {
             return Some(Refusal::Hears(node));
         }
         if self.is_young(now) {

@@ -1,5 +1,7 @@
 //! From what each member is to what is shown of all of them.
 
+use crate::defect;
+
 use super::Pool;
 use super::event::{Face, NoneLeft, Why};
 use super::member::Member;
@@ -46,6 +48,9 @@ pub(super) fn compose(settings: &Settings, members: &mut [Member]) -> (Faces, Op
 /// The floor: of those who would be out, enough stay in. Who stayed before stays, then who is
 /// still in, then who fell last; so nobody moves for the sake of moving.
 fn keep(settings: &Settings, members: &mut [Member]) {
+    if defect::is(31) {
+        return; // 31: no floor
+    }
     let good = members.iter().filter(|it| it.drain.is_none() && it.veto().is_none()).count();
     let mut wanted = usize::from(settings.min_members).saturating_sub(good);
     let mut chosen = [false; Pool::MOST as usize];

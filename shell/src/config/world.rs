@@ -10,10 +10,12 @@
 //! | `[board]` | as in a configuration, without `port` and `key` |
 //! | `[node.NAME]` | `starts`, `drift`, `priority`; the first one is the host |
 //! | `[cluster]` | `quorum`, `witnesses`, and times as in the small form |
+//! | `[group.NAME]` | `services`: those that run where the nodes are active, and move with that |
+//! | `[pool.NAME]` | `members`, `backup`, and what decides as in a configuration |
 //! | `[link]` | between any two nodes: `delay`, `loss`, `burst`, `burst_lasts`, `duplicate`, `reorder`, `reorder_by` |
 //! | `[[fault]]` | `at` or `every` (drawn, with this mean), one of [`FAULTS`], `for`, and what should follow |
 //! | `[[expect]]` | what should be so `at` some time |
-//! | `[assert]` | what must hold of the whole: `every`, `host`, `group`, or the name of a service |
+//! | `[assert]` | what must hold of the whole: `every`, `host`, `group`, or the name of a service or pool |
 //!
 //! Times that vary are a list of two: `["1s", "5s"]`; each is drawn anew.
 
@@ -33,6 +35,7 @@ use super::schema::{Key, key};
 
 mod assert;
 mod cluster;
+mod pool;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -40,6 +43,7 @@ mod tests;
 pub use self::assert::{Assert, Claim, Measure, Of, Relation, Whose};
 pub(crate) use self::cluster::node_number;
 pub use self::cluster::{Group, Link, NodePlan};
+pub use self::pool::{PoolExpect, PoolPlan};
 pub(super) use self::read::read;
 
 /// A world to be played.
@@ -69,6 +73,8 @@ pub struct World {
     pub board: Option<Board>,
     /// Nodes, of which the host is the first.
     pub group: Option<Group>,
+    /// Pools, in the order of the file.
+    pub pools: Vec<PoolPlan>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
     /// What should be so at some time, in order of time.
@@ -174,6 +180,8 @@ pub enum What {
     Node(usize, NodeDoes),
     /// With the way from one node to another.
     Link(usize, usize, LinkDoes),
+    /// With the member of this place, of the pool of that.
+    Member(usize, usize, MemberDoes),
 }
 
 macro_rules! words {
@@ -275,6 +283,8 @@ words! {
         Jumper "jumper",
         /// A person forgets its resets.
         Clear "clear",
+        /// Its power, and the host's, goes while it next writes a record, and is back 2 s later.
+        Torn "torn",
     }
 }
 
@@ -327,6 +337,32 @@ words! {
 }
 
 words! {
+    /// What a member of a pool can do, or a person with it.
+    MemberDoes {
+        /// Its checks fail, as everything else that is wanted of it.
+        Fails "fails",
+        /// Its checks find what counts at once.
+        Immediate "immediate",
+        /// Its checks cannot run.
+        Unmeasured "unmeasured",
+        /// Its checks take longer than the interval.
+        Slow "slow",
+        /// Its agent says nothing.
+        Silent "silent",
+        /// Its agent says that a work unit has failed.
+        WorkUnit "work_unit",
+        /// Its agent says that it is full.
+        Busy "busy",
+        /// Another service of its server has failed.
+        Elsewhere "elsewhere",
+        /// A person drains it, for as long as the fault lasts, or until somebody enables it.
+        Drain "drain",
+        /// A person ends that.
+        Enable "enable",
+    }
+}
+
+words! {
     /// What can happen to a clock.
     ClockTurn {
         /// The wall clock is set: shown, and nothing follows from it.
@@ -364,10 +400,16 @@ pub struct Expect {
     pub board: Option<State>,
     /// How often the board has reset the host.
     pub resets: Option<u32>,
+    /// The node that a service is looked at on, if it runs on several.
+    pub node: Option<usize>,
     /// A node and its role; no role is a node that does not run.
     pub role: Option<(usize, Option<Role>)>,
     /// Who holds the address.
     pub holders: Option<Nodes>,
+    /// On which nodes the service runs.
+    pub runs: Option<Nodes>,
+    /// How a pool stands.
+    pub pool: Option<PoolExpect>,
     /// The line it begins on.
     pub line: usize,
 }
@@ -387,6 +429,8 @@ pub const FILE: &[Key] = &[
     key("node", "tables", "", "who could be active; the first one is this host"),
     key("cluster", "table", "", "how nodes decide between them"),
     key("link", "table", "", "what is between any two nodes"),
+    key("group", "table", "", "services that run where the nodes are active"),
+    key("pool", "tables", "", "members behind a balancer"),
     key("fault", "tables", "", "what goes wrong"),
     key("expect", "tables", "", "what should be so at some time"),
     key("assert", "table", "", "what must hold of the whole"),
@@ -439,18 +483,19 @@ pub const FAULTS: &[Key] = &[
     key("daemon", "crash, pause", "", "the daemon alone"),
     key("network", "cut", "", "no packet in or out"),
     key("trusted", "silent", "", "trusted servers do not answer"),
-    key("board", "reset, store_fails, link_lost, jumper, clear", "", "the board"),
+    key("board", "reset, store_fails, link_lost, jumper, clear, torn", "", "the board"),
     key("disk", "torn, lost, full", "", "the disk the journal is on"),
     key("clock", "step, drift", "", "the clocks, by `by`"),
     key("node", "name of a node", "", "with `does`"),
     key("link", "two nodes", "", "the way between them, with `does`"),
+    key("member", "\"POOL/MEMBER\"", "", "a member of a pool, with `does`"),
 ];
 
 const FAULT: &[Key] = &[
     key("at", "duration", "", "when, since the beginning"),
     key("every", "duration", "", "again and again, by chance, with this mean between"),
     key("for", "duration, or two", "until something ends it", "how long it lasts"),
-    key("does", "a word", "", "what the service or node does, or what becomes of the link"),
+    key("does", "a word", "", "what the service, node or member does, or what becomes of the link"),
     key("weight", "1 to 100", "50", "what its probes weigh then"),
     key("by", "duration, or share of a million", "", "how far a clock goes wrong"),
     key("expect", "table", "", "what should be so right after it"),
@@ -468,4 +513,14 @@ const EXPECT: &[Key] = &[
     key("node", "name of a node", "the fault's", "whose role it is"),
     key("role", "init, standby, active, down, off", "", "what it is"),
     key("holders", "list of nodes", "", "who holds the address"),
+    key("runs", "list of nodes", "", "where the service runs"),
+    key("pool", "name of a pool", "the only one", "which one the next keys are about"),
+    key("in", "list of members", "", "who takes work"),
+    key("out", "list of members", "", "who is excluded"),
+    key("standby", "list of members", "", "who is in reserve"),
+    key("busy", "list of members", "", "who gets nothing new, because all are busy"),
+    key("drained", "list of members", "", "whom a person drains"),
+    key("kept", "list of members", "", "whom the floor keeps in"),
+    key("fallback", "none, nobody_in, all_busy", "", "why clients are served something else"),
+    key("frozen", "true or false", "", "membership stands still"),
 ];

@@ -22,6 +22,22 @@ pub fn compact(ms: u64) -> String {
     }
 }
 
+/// For a sentence: `14 s`, `3 min`, `1 min 12 s`, `3 h 5 min`, `12 d 4 h`. Two units at most.
+#[must_use]
+pub fn spoken(ms: u64) -> String {
+    let s = ms / 1000;
+    let (large, small) = match s {
+        0..60 => return format!("{s} s"),
+        60..3600 => ((s / 60, "min"), (s % 60, "s")),
+        3600..86_400 => ((s / 3600, "h"), (s % 3600 / 60, "min")),
+        _ => ((s / 86_400, "d"), (s % 86_400 / 3600, "h")),
+    };
+    match small {
+        (0, _) => format!("{} {}", large.0, large.1),
+        (count, unit) => format!("{} {} {count} {unit}", large.0, large.1),
+    }
+}
+
 fn two(large: u64, large_unit: char, small: u64, small_unit: char) -> String {
     if small == 0 {
         format!("{large}{large_unit}")
@@ -89,6 +105,11 @@ mod tests {
         assert_eq!(compact(14_999), "14s");
         assert_eq!(compact(3_600_000), "1h");
         assert_eq!(compact(86_400_000 * 12), "12d");
+        assert_eq!(spoken(14_999), "14 s");
+        assert_eq!(spoken(180_000), "3 min");
+        assert_eq!(spoken(72_000), "1 min 12 s");
+        assert_eq!(spoken(3_600_000 * 3 + 300_000), "3 h 5 min");
+        assert_eq!(spoken(86_400_000 * 12), "12 d");
         assert_eq!(coarse(250_000), "4m");
         assert_eq!(coarse(86_400_000 * 12 + 1), "12d");
         assert_eq!(window(600_000), "10m");
@@ -105,9 +126,15 @@ mod tests {
     #[test]
     fn no_length_of_time_is_too_long() {
         for ms in [0, 1, u64::from(u32::MAX), u64::MAX] {
-            for words in
-                [seconds(ms), compact(ms), coarse(ms), window(ms), window_in_seconds(ms), short(ms)]
-            {
+            for words in [
+                seconds(ms),
+                compact(ms),
+                coarse(ms),
+                window(ms),
+                window_in_seconds(ms),
+                short(ms),
+                spoken(ms),
+            ] {
                 assert!(!words.is_empty());
             }
         }

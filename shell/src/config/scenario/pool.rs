@@ -144,7 +144,8 @@ const SCENARIO: &[Key] = &[
     key("step", "tables", "", "what happens"),
 ];
 
-const POOL: &[Key] = &[
+/// What decides, as in a configuration.
+pub(in crate::config) const POOL: &[Key] = &[
     key("interval", "duration", "", "from cycle to cycle"),
     key("rise", "1 to 16", "", "healthy cycles that bring a member back"),
     key("fall", "1 to 16, or { count, of }", "", "failed cycles that exclude it"),
@@ -308,12 +309,17 @@ fn find(names: &[String], name: &str, place: Place, out: &mut Findings) -> Optio
     found
 }
 
-/// What is not written is as in a configuration, but for `min_members`, which is 0.
 fn pool(entry: Option<&Entry>, out: &mut Findings) -> (Settings, bool) {
     let nothing = Table::default();
     let table = entry.and_then(|entry| values::table("pool", &entry.node, out));
     let place = entry.map_or(Place::whole(0), |entry| entry.place);
     let reader = Reader::new(table.unwrap_or(&nothing), place, "pool".to_owned(), &[POOL], out);
+    settings(&reader, out)
+}
+
+/// The keys of [`POOL`], and whether one service that fails takes the whole server out. What is not
+/// written is as in a configuration, but for `min_members`, which is 0.
+pub(in crate::config) fn settings(reader: &Reader<'_>, out: &mut Findings) -> (Settings, bool) {
     let default = Settings::DEFAULT;
     let yes =
         |key: &str, out: &mut Findings| reader.read(key, values::boolean, out).unwrap_or(false);

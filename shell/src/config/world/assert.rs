@@ -28,6 +28,8 @@ pub enum Of {
     Host,
     /// The nodes together.
     Group,
+    /// The pool of this place.
+    Pool(usize),
 }
 
 impl Of {
@@ -38,6 +40,7 @@ impl Of {
             Self::Every | Self::Service(_) => Whose::Service,
             Self::Host => Whose::Host,
             Self::Group => Whose::Group,
+            Self::Pool(_) => Whose::Pool,
         }
     }
 }
@@ -51,6 +54,8 @@ pub enum Whose {
     Host,
     /// The nodes' together.
     Group,
+    /// A pool's.
+    Pool,
 }
 
 /// A claim.
@@ -142,11 +147,19 @@ pub enum Measure {
     Unheld,
     /// Of the nodes: the longest such time at a stretch.
     LongestUnheld,
+    /// Of a pool: members that were excluded.
+    Exclusions,
+    /// Of a pool: time in which nobody took work.
+    Unserved,
+    /// Of a pool: the longest such time at a stretch.
+    LongestUnserved,
+    /// Of a pool: time in which work went to members that did none, of all of them together.
+    Misled,
 }
 
 impl Measure {
     /// Each with its word, whether it is a time, and whose it is.
-    pub const ALL: [(&str, Self, bool, Whose); 13] = [
+    pub const ALL: [(&str, Self, bool, Whose); 17] = [
         ("restarts", Self::Restarts, false, Whose::Service),
         ("needless", Self::Needless, false, Whose::Service),
         ("giveovers", Self::Giveovers, false, Whose::Service),
@@ -160,6 +173,10 @@ impl Measure {
         ("takeovers", Self::Takeovers, false, Whose::Group),
         ("unheld", Self::Unheld, true, Whose::Group),
         ("longest_unheld", Self::LongestUnheld, true, Whose::Group),
+        ("exclusions", Self::Exclusions, false, Whose::Pool),
+        ("unserved", Self::Unserved, true, Whose::Pool),
+        ("longest_unserved", Self::LongestUnserved, true, Whose::Pool),
+        ("misled", Self::Misled, true, Whose::Pool),
     ];
 
     /// Whether it can be counted in windows.
@@ -173,6 +190,7 @@ impl Measure {
                 | Self::Resets
                 | Self::Needless
                 | Self::Takeovers
+                | Self::Exclusions
         )
     }
 }
@@ -221,6 +239,7 @@ fn bound(
             Whose::Service => "a service's",
             Whose::Host => "the host's: assert it under `host`",
             Whose::Group => "the nodes': assert it under `group`",
+            Whose::Pool => "a pool's: assert it under its name",
         };
         return Err(format!("`{figure}` is {owner}"));
     }

@@ -1,12 +1,13 @@
 //! Nodes of a world, and what is between them: `[cluster]`, `[node.NAME]` and `[link]`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use giveover_core::node::{Node as Number, Nodes};
 use giveover_core::peer::{Limits, Members, Quorum, Rules};
 
 use super::Range;
-use super::read::{range_or, table_of};
+use super::read::{place_of as service_of, range_or, table_of};
 use crate::config::reader::{Reader, header};
 use crate::config::report::Findings;
 use crate::config::scenario::peer::{self, MOST_NODES};
@@ -26,6 +27,8 @@ pub struct Group {
     pub members: Members,
     /// What is between any two of them, each way.
     pub link: Link,
+    /// The services, by place, that run where they are active and move with that.
+    pub services: Vec<usize>,
 }
 
 /// One node.
@@ -95,6 +98,8 @@ pub(super) const NODE: &[Key] = &[
     key("priority", "0 to 255", "0", "of nodes that are as old the higher one goes first"),
 ];
 
+const GROUP: &[Key] = &[key("services", "list of services", "", "what runs on the active only")];
+
 pub(super) const LINK: &[Key] = &[
     key("delay", "duration, or two", "\"1ms\"", "how long a frame is under way"),
     key("loss", "share", "\"0%\"", "of all frames, by chance"),
@@ -105,13 +110,18 @@ pub(super) const LINK: &[Key] = &[
     key("reorder_by", "duration, or two", "[\"20ms\", \"200ms\"]", "for so long"),
 ];
 
-/// Reads the three tables; `None` where there are no nodes, or something is wrong.
-pub(super) fn group(reader: &Reader<'_>, out: &mut Findings) -> Option<Group> {
+/// Reads the four tables; `None` where there are no nodes, or something is wrong.
+pub(super) fn group(
+    reader: &Reader<'_>,
+    names: &HashMap<&str, usize>,
+    out: &mut Findings,
+) -> Option<Group> {
     let entries = reader.entries("node", out);
     if entries.is_empty() {
-        for lonely in ["cluster", "link"] {
+        for lonely in ["cluster", "link", "group"] {
             if reader.has(lonely) {
-                let message = format!("[{lonely}] without a [node.NAME]");
+                let shown = if lonely == "group" { "group.NAME" } else { lonely };
+                let message = format!("[{shown}] without a [node.NAME]");
                 out.error(reader.place(lonely), message).label("[node.a] and [node.b] are two");
             }
         }
@@ -141,13 +151,39 @@ pub(super) fn group(reader: &Reader<'_>, out: &mut Findings) -> Option<Group> {
         observe: false,
     };
     let link = link(reader, out);
+    let services = services(reader, names, out);
     if out.count() == count {
         if let Err(error) = Rules::new(limits, members, MOST_NODES) {
             let place = if reader.has("cluster") { place } else { reader.place("node") };
             out.error(place, error.to_string());
         }
     }
-    (out.count() == count).then_some(Group { nodes, limits, members, link })
+    (out.count() == count).then_some(Group { nodes, limits, members, link, services })
+}
+
+/// `[group.NAME]`: what moves, in the order of the file. There is one, because the nodes of a world are
+/// one group.
+fn services(reader: &Reader<'_>, names: &HashMap<&str, usize>, out: &mut Findings) -> Vec<usize> {
+    let entries = reader.entries("group", out);
+    if let Some(second) = entries.get(1) {
+        let finding = out.error(second.place, "a second [group.NAME]");
+        finding.label("the nodes of a world are one group");
+    }
+    let Some(entry) = entries.first() else { return Vec::new() };
+    name::check("group", entry, out);
+    let Some(table) = values::table(&entry.key, &entry.node, out) else { return Vec::new() };
+    let path = format!("group.{}", entry.key);
+    let reader = Reader::new(table, header(entry), path, &[GROUP], out);
+    let one = |key: &str, node: &Node, out: &mut Findings| service_of(key, node, names, out);
+    let services = reader.read("services", |k, n, o| values::list(k, n, o, one), out);
+    if !reader.has("services") {
+        let finding = out.error(reader.header, "this group has no `services`");
+        finding.of_absence().label("services = [\"web\"]");
+    }
+    let mut services = services.unwrap_or_default();
+    services.sort_unstable();
+    services.dedup();
+    services
 }
 
 /// A place as the machines count nodes.

@@ -13,8 +13,8 @@ use super::assert::{Assert, Of, claim};
 use super::cluster::{self, node_number};
 use super::{
     ACTIONS, BOARD, Board, BoardDoes, ClockDoes, ClockTurn, DaemonDoes, DiskDoes, Does, EXPECT,
-    Expect, FAULT, FAULTS, FILE, Fault, GIVEOVER, HOST, HostDoes, LEAKS, Leak, LinkDoes, NodeDoes,
-    Range, SERVICE, Service, Verb, What, When, World,
+    Expect, FAULT, FAULTS, FILE, Fault, GIVEOVER, HOST, HostDoes, LEAKS, Leak, LinkDoes,
+    MemberDoes, NodeDoes, PoolPlan, Range, SERVICE, Service, Verb, What, When, World, pool,
 };
 use crate::config::board;
 use crate::config::files::Files;
@@ -28,25 +28,10 @@ use crate::config::source::{Place, Sources};
 use crate::config::tree::{Entry, Node, Table, Value};
 use crate::config::{name, values, words};
 
-/// Parts of a world that a later version will have.
-const LATER: [(&str, &str); 2] = [
-    (
-        "group",
-        "take it out: the nodes of a world are one group, and each service is given over by itself",
-    ),
-    ("pool", "take it out: pools are simulated by themselves, in a file of [[pool_scenario]]s"),
-];
-
 /// Reads a world from what `files` hold.
 pub(in crate::config) fn read(files: &Files, short: &str, out: &mut Findings) -> Option<World> {
-    let mut root = files.root.clone();
-    for (word, remedy) in LATER {
-        if let Some(Entry { place, .. }) = root.remove(word) {
-            out.error(place, format!("[{word}] is not in this version")).label(remedy);
-        }
-    }
     let whole = Place::whole(0);
-    let reader = Reader::new(&root, whole, String::new(), &[FILE], out);
+    let reader = Reader::new(&files.root, whole, String::new(), &[FILE], out);
     let count = out.count();
     let length = length(&reader, out);
     let nothing = Table::default();
@@ -62,15 +47,30 @@ pub(in crate::config) fn read(files: &Files, short: &str, out: &mut Findings) ->
     let has_board = reader.has("board");
     let services = entries.iter().map(|entry| service(entry, &names, has_board, out));
     let services: Vec<Option<Service>> = services.collect();
-    if entries.is_empty() && !has_board && !reader.has("node") {
-        let message = "there is no [service.NAME] in it, no [board] and no [node.NAME]";
+    let empty = ["board", "node", "pool"].into_iter().all(|key| !reader.has(key));
+    if entries.is_empty() && empty {
+        let message =
+            "there is no [service.NAME] in it, no [board], no [node.NAME] and no [pool.NAME]";
         let finding = out.error(whole, message);
         finding.of_absence().label("a file of [[scenario]]s is the small form");
     }
     let board = board_of(reader.entry("board"), out);
-    let group = cluster::group(&reader, out);
+    let group = cluster::group(&reader, &names, out);
     let nodes = reader.entries("node", out);
-    let context = Context { names: &names, nodes, has_board, sources: &files.sources };
+    let trusted = of_host.read("trusted", values::number(0..=100), out).unwrap_or(0);
+    let pools = reader.entries("pool", out);
+    for entry in pools.iter().filter(|entry| names.contains_key(entry.key.as_str())) {
+        let message = format!("a service is called `{}` too", entry.key);
+        out.error(entry.place, message).label("claims name either: another name will do");
+    }
+    for entry in pools.iter().filter(|entry| is_claimed(&entry.key)) {
+        let message = format!("a pool called `{}` could not be asserted anything of", entry.key);
+        out.error(entry.place, message).label("another name will do");
+    }
+    let pools = pools.iter().filter_map(|entry| pool::pool(entry, trusted > 0, out));
+    let pools: Vec<PoolPlan> = pools.collect();
+    let context =
+        Context { names: &names, nodes, pools: &pools, has_board, sources: &files.sources };
     let mut expects = Vec::new();
     let faults = tables(&reader, "fault", out);
     let faults: Vec<Option<Fault>> =
@@ -88,7 +88,7 @@ pub(in crate::config) fn read(files: &Files, short: &str, out: &mut Findings) ->
         seed: reader.read("seed", seed, out).unwrap_or(1),
         actions: host::actions(of_host.entry("actions"), out),
         local_fault: host::local_fault(of_host.entry("local_fault"), out),
-        trusted: of_host.read("trusted", values::number(0..=100), out).unwrap_or(0),
+        trusted,
         boot_takes: range_or(&of_host, "boot_takes", steady(30_000), out),
         answer: answers
             .read("answer", replies, out)
@@ -97,6 +97,7 @@ pub(in crate::config) fn read(files: &Files, short: &str, out: &mut Findings) ->
         services: services.into_iter().flatten().collect(),
         board,
         group,
+        pools,
         faults: faults.into_iter().flatten().collect(),
         expects,
         asserts,
@@ -167,6 +168,11 @@ pub(super) fn range_or(reader: &Reader<'_>, key: &str, usual: Range, out: &mut F
     reader.read(key, range, out).unwrap_or(usual)
 }
 
+/// Names that claims have for themselves.
+fn is_claimed(name: &str) -> bool {
+    ["every", "host", "group"].contains(&name)
+}
+
 fn service(
     entry: &Entry,
     names: &HashMap<&str, usize>,
@@ -174,7 +180,7 @@ fn service(
     out: &mut Findings,
 ) -> Option<Service> {
     name::check("service", entry, out);
-    if ["every", "host", "group"].contains(&entry.key.as_str()) {
+    if is_claimed(&entry.key) {
         let message = format!("a service called `{}` could not be asserted anything of", entry.key);
         out.error(entry.place, message).label("another name will do");
     }
@@ -256,7 +262,7 @@ fn board_of(entry: Option<&Entry>, out: &mut Findings) -> Option<Board> {
 }
 
 /// The service that is called so.
-fn place_of(
+pub(super) fn place_of(
     key: &str,
     node: &Node,
     names: &HashMap<&str, usize>,
@@ -278,6 +284,7 @@ fn place_of(
 struct Context<'a> {
     names: &'a HashMap<&'a str, usize>,
     nodes: &'a [Entry],
+    pools: &'a [PoolPlan],
     has_board: bool,
     sources: &'a Sources,
 }
@@ -353,8 +360,11 @@ impl Context<'_> {
             }
         };
         let (key, node) = (entry.key.as_str(), &entry.node);
-        let owners: [(&str, &[&str]); 3] =
-            [("does", &["service", "node", "link"]), ("weight", &["service"]), ("by", &["clock"])];
+        let owners: [(&str, &[&str]); 3] = [
+            ("does", &["service", "node", "link", "member"]),
+            ("weight", &["service"]),
+            ("by", &["clock"]),
+        ];
         for (other, of) in owners {
             if let (Some(entry), false) = (reader.entry(other), of.contains(&key)) {
                 out.error(entry.place, format!("{other}: only with {}", words::or(of.to_vec())));
@@ -399,6 +409,12 @@ impl Context<'_> {
                         None
                     }
                 }
+            }
+            "member" => {
+                let member = pool::member_of(key, node, self.pools, out);
+                let does = does_of(reader, place, key, MemberDoes::WORDS, MemberDoes::ALL, out);
+                let (pool, member) = member?;
+                Some(What::Member(pool, member, does?))
             }
             _ => None, // told as an unknown key
         }
@@ -467,6 +483,8 @@ impl Context<'_> {
             out.error(entry.place, "role: of which node?").label("node = \"NAME\"");
         }
         let holders = reader.read("holders", |k, n, o| values::list(k, n, o, node_of), out);
+        let runs = reader.read("runs", |k, n, o| values::list(k, n, o, node_of), out);
+        let pool = pool::expected(&reader, self.pools, out);
         let expect = Expect {
             at: written.or(at)?,
             service,
@@ -476,13 +494,17 @@ impl Context<'_> {
             actions,
             board,
             resets: reader.read("resets", values::number(0..=65_535), out),
+            node: whose,
             role: whose.zip(role),
             holders: holders.map(|nodes| nodes.into_iter().map(node_number).collect()),
+            runs: runs.map(|nodes| nodes.into_iter().map(node_number).collect()),
+            pool,
             line: self.line(node.place).0,
         };
         let of_service = expect.status.is_some()
             || expect.failure_sum.is_some()
             || expect.restarts.is_some()
+            || expect.runs.is_some()
             || expect.actions.is_some();
         if of_service && service.is_none() && !reader.has("service") {
             let finding = out.error(node.place, "expect: of which service?");
@@ -507,9 +529,14 @@ impl Context<'_> {
                 ("group", _) => Of::Group,
                 (_, Some(place)) => Of::Service(*place),
                 (name, None) => {
+                    if let Some(place) = self.pools.iter().position(|pool| *pool.name == *name) {
+                        asserts.extend(self.claims(entry, Of::Pool(place), out));
+                        continue;
+                    }
                     let message = format!("assert: no service is called `{name}`");
                     let finding = out.error(entry.place, message);
                     let known = self.names.keys().copied().chain(["every", "host", "group"]);
+                    let known = known.chain(self.pools.iter().map(|pool| &*pool.name));
                     match words::nearest(name, known) {
                         Some(near) => finding.label(format!("did you mean `{near}`?")),
                         None => finding
@@ -518,22 +545,25 @@ impl Context<'_> {
                     continue;
                 }
             };
-            let one = |_: &str, node: &Node, out: &mut Findings| {
-                let text = values::text(&entry.key, node, out)?;
-                let claim = match claim(text, of.whose()) {
-                    Ok(claim) => claim,
-                    Err(why) => {
-                        out.error(node.place, why);
-                        return None;
-                    }
-                };
-                let (line, column) = self.line(node.place);
-                Some(Assert { of, claim, text: text.to_owned(), line, column })
-            };
-            asserts
-                .extend(values::one_or_more(&entry.key, &entry.node, out, one).unwrap_or_default());
+            asserts.extend(self.claims(entry, of, out));
         }
         asserts
+    }
+
+    fn claims(&self, entry: &Entry, of: Of, out: &mut Findings) -> Vec<Assert> {
+        let one = |_: &str, node: &Node, out: &mut Findings| {
+            let text = values::text(&entry.key, node, out)?;
+            let claim = match claim(text, of.whose()) {
+                Ok(claim) => claim,
+                Err(why) => {
+                    out.error(node.place, why);
+                    return None;
+                }
+            };
+            let (line, column) = self.line(node.place);
+            Some(Assert { of, claim, text: text.to_owned(), line, column })
+        };
+        values::one_or_more(&entry.key, &entry.node, out, one).unwrap_or_default()
     }
 }
 

@@ -100,7 +100,37 @@ fn mistakes_are_told_with_their_place() {
         ),
         (with("[service.host]\n"), "a service called `host` could not be asserted anything of"),
         (with("[service.group]\n"), "a service called `group` could not be asserted anything of"),
-        (with("[pool.a]\n"), "file.toml:3:2: error: [pool] is not in this version"),
+        (with("[pool.a]\n"), "file.toml:3:1: error: this pool has no `members`"),
+        (with("[pool.web]\nmembers = [\"a\"]\n"), "a service is called `web` too"),
+        (with("[pool.host]\nmembers = [\"a\"]\n"), "a pool called `host` could not be asserted"),
+        (with("[pool.p]\nmembers = [\"a\"]\nrise = 17\n"), "file.toml:5:8: error: rise: must be"),
+        (with("[pool.p]\nmembers = [\"a\"]\nbackup = [\"b\"]\n"), "no member is called `b`"),
+        (with("[pool.p]\nmembers = [\"a\"]\ntrusted = true\n"), "that is said in [host]"),
+        (
+            with(
+                "[pool.p]\nmembers = [\"a\"]\n[[fault]]\nat = \"1s\"\nmember = \"p/b\"\n\
+                 does = \"fails\"\n",
+            ),
+            "file.toml:7:10: error: member: no member is called `p/b`",
+        ),
+        (
+            with("[pool.p]\nmembers = [\"a\"]\n[assert]\np = \"restarts == 0\"\n"),
+            "`restarts` is a service's",
+        ),
+        (
+            with("[pool.p]\nmembers = [\"a\"]\n[[expect]]\nat = \"1s\"\nin = [\"b\"]\n"),
+            "in: no member is called `b`",
+        ),
+        (with("[[expect]]\nat = \"1s\"\nin = [\"b\"]\n"), "in: of which pool?"),
+        (with("[group.g]\nservices = [\"web\"]\n"), "[group.NAME] without a [node.NAME]"),
+        (
+            with("[node.a]\n[node.b]\n[group.g]\nservices = [\"wbe\"]\n"),
+            "file.toml:6:13: error: services: no service is called `wbe`",
+        ),
+        (
+            with("[node.a]\n[node.b]\n[group.g]\nservices = [\"web\"]\n[group.h]\nservices = []\n"),
+            "a second [group.NAME]",
+        ),
         (with("[node.a]\n"), "a cluster has at least two nodes"),
         (with("[link]\nloss = \"1%\"\n"), "[link] without a [node.NAME]"),
         (with("[assert]\ngroup = \"never two active\"\n"), "there is no [node.NAME]"),

@@ -8,16 +8,20 @@ use crate::message::span;
 
 /// Decisions nearer than this are the same one.
 const SAME_MS: u64 = 1000;
+/// The daemon starts cycles in clumps, on a tick, and another policy's timers have no tick: what is no
+/// farther apart than the longest one is the same thing at the same time.
+const TICK_MS: u64 = 20;
 /// More sentences than these are only counted.
 const MOST: usize = 20;
 /// Of more decisions than these the first go with the first, whatever lies between.
 const MOST_ALIGNED: usize = 500;
 
 /// The decisions that are told, and the words for them.
-const KINDS: [(What, &str); 4] = [
+const KINDS: [(What, &str); 5] = [
     (What::Restart { by_person: false }, "restarted"),
     (What::Giveover, "given over"),
     (What::BudgetSpent, "found its budget spent"),
+    (What::Logged, "written a failure down"),
     (What::Reset, "asked for a reset of the node"),
 ];
 
@@ -47,7 +51,7 @@ pub fn sentences(
     }
     let (old, new) = (not_ok(recorded, end), not_ok(other, end));
     if old.abs_diff(new) >= SAME_MS {
-        let (old, new) = (span::compact(old), span::compact(new));
+        let (old, new) = (span::spoken(old), span::spoken(new));
         sentences.push(format!("{}: not ok for {new} instead of {old}", recorded.name));
     }
     sentences
@@ -63,7 +67,7 @@ fn sentence(
         (Some(old), Some(new)) => {
             let (ms, word) = (old.since(new).max(new.since(old)), word(old > new));
             let at = calendar.time(new);
-            (ms >= SAME_MS).then(|| format!("have {done} at {at}, {} {word}", span::compact(ms)))
+            (ms >= SAME_MS).then(|| format!("have {done} at {at}, {} {word}", span::spoken(ms)))
         }
         (None, Some(new)) => {
             Some(format!("have {done} at {}, which it was not", calendar.time(new)))
@@ -150,10 +154,12 @@ pub struct Row {
     pub other: String,
 }
 
-/// Both tracks, everything but what is routine, each instant a row.
+/// Both tracks, everything but what is routine, each instant a row. What happens on both sides within a
+/// tick stands in one row, at the recorded time.
 #[must_use]
 pub fn rows(recorded: &Track, other: &Track) -> Vec<Row> {
-    let (old, new) = (happenings(recorded), happenings(other));
+    let (old, mut new) = (happenings(recorded), happenings(other));
+    within_a_tick(&old, &mut new);
     let mut instants: Vec<Instant> = old.iter().chain(&new).map(|(at, _)| *at).collect();
     instants.sort();
     instants.dedup();
@@ -163,6 +169,28 @@ pub fn rows(recorded: &Track, other: &Track) -> Vec<Row> {
     };
     let row = |at: Instant| Row { at, recorded: words(&old, at), other: words(&new, at) };
     instants.into_iter().map(row).collect()
+}
+
+/// Gives what is in `new` the time of the same thing in `old` where the two are a tick apart; of several
+/// the first goes with the first.
+fn within_a_tick(old: &[(Instant, String)], new: &mut [(Instant, String)]) {
+    let mut taken = vec![false; new.len()];
+    let mut from = 0;
+    for (at, text) in old {
+        // both are in order of time: what is a tick too early for this one is so for all behind it
+        while new.get(from).is_some_and(|(when, _)| at.since(*when) > TICK_MS) {
+            from += 1;
+        }
+        let near = new.iter().enumerate().skip(from);
+        let near = near.take_while(|(_, (when, _))| when.since(*at) <= TICK_MS);
+        let mut same =
+            near.filter(|(place, (_, other))| other == text && taken.get(*place) == Some(&false));
+        let Some(place) = same.next().map(|(place, _)| place) else { continue };
+        if let (Some(known), Some(taken)) = (new.get_mut(place), taken.get_mut(place)) {
+            (known.0, *taken) = (*at, true);
+        }
+    }
+    new.sort_by_key(|(at, _)| *at);
 }
 
 fn happenings(track: &Track) -> Vec<(Instant, String)> {
@@ -206,7 +234,7 @@ mod tests {
     #[test]
     fn a_decision_at_another_time_says_by_how_much() {
         let told = said(&track(&[310], &[]), &track(&[130], &[]));
-        let earlier = "web: the new policy would have given over at 14:02:10, 3m earlier";
+        let earlier = "web: the new policy would have given over at 14:02:10, 3 min earlier";
         assert_eq!(told, [earlier]);
         assert!(said(&track(&[310], &[5]), &track(&[310], &[5])).is_empty());
     }
@@ -223,7 +251,7 @@ mod tests {
             told,
             [
                 "web: the new policy would have restarted at 14:00:10, which it was not",
-                "web: the new policy would have restarted at 15:23:50, 30s later",
+                "web: the new policy would have restarted at 15:23:50, 30 s later",
             ]
         );
     }
@@ -242,5 +270,52 @@ mod tests {
         let texts: Vec<(&str, &str)> =
             rows.iter().map(|row| (row.recorded.as_str(), row.other.as_str())).collect();
         assert_eq!(texts, [("restart", ""), ("giveover asked for", "giveover asked for")]);
+    }
+
+    /// The daemon's timers are late by some ms: that is no difference.
+    #[test]
+    fn what_is_a_tick_apart_is_the_same_thing() {
+        let shifted = |by: u64| {
+            let restart = What::Restart { by_person: false };
+            let mark = |ms, what| Mark { at: Instant::from_millis(ms + by), what };
+            let marks = vec![
+                mark(5_000, What::Failed(100)),
+                mark(5_000, restart),
+                mark(5_700, What::Started),
+                mark(5_710, What::Started),
+            ];
+            let statuses = vec![
+                (at(0), Status::Unknown),
+                (Instant::from_millis(5_000 + by), Status::Degraded),
+            ];
+            Track { marks, statuses, ..track(&[], &[]) }
+        };
+        let old = shifted(0);
+        for by in [0, 1, 7, TICK_MS] {
+            let rows = rows(&old, &shifted(by));
+            assert_eq!(rows.len(), 3, "{by}: {rows:?}");
+            assert!(rows.iter().all(|row| row.recorded == row.other), "{by}: {rows:?}");
+            assert_eq!(rows[0].at, at(5), "the recorded time stands");
+        }
+        let apart = rows(&old, &shifted(TICK_MS + 1));
+        let first = apart.iter().filter(|row| row.recorded.contains("restart"));
+        assert!(first.clone().count() == 1, "{apart:?}");
+        assert!(first.into_iter().all(|row| row.other.is_empty()), "{apart:?}");
+        let fewer = Track { marks: old.marks[..3].to_vec(), ..shifted(0) };
+        let rows = rows(&old, &fewer);
+        let last = rows.last().expect("a row");
+        assert_eq!((last.recorded.as_str(), last.other.as_str()), ("started", ""), "{rows:?}");
+    }
+
+    #[test]
+    fn a_failure_that_is_only_written_down_has_its_sentence() {
+        let logged = |marks: &[u64]| Track {
+            marks: marks.iter().map(|s| Mark { at: at(*s), what: What::Logged }).collect(),
+            ..track(&[], &[])
+        };
+        assert_eq!(
+            said(&logged(&[]), &logged(&[70])),
+            ["web: the new policy would have written a failure down at 14:01:10, which it was not"]
+        );
     }
 }

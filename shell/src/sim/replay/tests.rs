@@ -157,7 +157,7 @@ fn another_policy_gives_over_earlier_and_a_sentence_says_so() {
     let file = config(day.path.parent().expect("a directory"), ONE);
     let other = with(&source, &file).expect("a policy");
     let told = text(&source, Some(&other));
-    let earlier = "web: the new policy would have given over at 14:02:12, 1m 12s earlier";
+    let earlier = "web: the new policy would have given over at 14:02:12, 1 min 12 s earlier";
     assert_eq!(other.sentences.first().map(String::as_str), Some(earlier), "{told}");
     assert!(told.contains("2 restarts in 300s") && told.contains("1 restart in 300s"), "{told}");
     let timeline = source.timeline(Some(&other));

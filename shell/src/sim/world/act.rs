@@ -30,7 +30,7 @@ impl Play<'_> {
                         service.figures.needless.push(now);
                     }
                 }
-                if origin != Origin::Operator {
+                if origin != Origin::Operator && self.node_of(place) == 0 {
                     self.charge();
                 }
                 self.begin_work(place, ticket);
@@ -53,12 +53,11 @@ impl Play<'_> {
 
     fn begin_probe(&mut self, place: usize, ticket: Ticket) {
         let now = self.now;
-        let (Some(plan), Some(service)) =
-            (self.world.services.get(place), self.services.get_mut(place))
-        else {
+        let cut = self.cut > 0 && self.node_of(place) == 0;
+        let (Some(plan), Some(service)) = (self.plan(place), self.services.get_mut(place)) else {
             return;
         };
-        let cut = self.cut > 0 && !plan.local;
+        let cut = cut && !plan.local;
         let takes = if cut || service.is_late() {
             u64::from(plan.policy.limits().probe_timeout.as_millis())
         } else {
@@ -75,9 +74,10 @@ impl Play<'_> {
             (service.leaks_at, service.leaking) = (NEVER, true);
             service.truth(now);
         }
-        if !self.host.daemon_runs(now) {
+        if self.daemon_at(self.node_of(place)).is_none() {
             return;
         }
+        let Some(service) = self.services.get_mut(place) else { return };
         match service.due(now) {
             None => {}
             Some(Due::Death) => {
@@ -100,7 +100,8 @@ impl Play<'_> {
 
     fn probed(&mut self, place: usize, ticket: Ticket) {
         let now = self.now;
-        let local = self.world.services.get(place).is_some_and(|plan| plan.local);
+        let node = self.node_of(place);
+        let local = node != 0 || self.plan(place).is_some_and(|plan| plan.local);
         let Some(service) = self.services.get_mut(place) else { return };
         let result = service.finds(self.cut > 0 && !local);
         let failing = matches!(result, ProbeResult::Failed(..) | ProbeResult::Immediate(_));
@@ -109,7 +110,7 @@ impl Play<'_> {
             _ if failing => service.failing_at = Some(now),
             _ => {}
         }
-        if self.world.trusted > 0 && (failing || self.local_fault) {
+        if node == 0 && self.world.trusted > 0 && (failing || self.local_fault) {
             self.judge_local_fault();
         }
         self.feed(place, Event::Probed { ticket, result });
@@ -118,9 +119,7 @@ impl Play<'_> {
     /// Validate, stop, prove it stopped, start.
     pub(super) fn begin_work(&mut self, place: usize, ticket: Ticket) {
         let now = self.now;
-        let (Some(plan), Some(service)) =
-            (self.world.services.get(place), self.services.get_mut(place))
-        else {
+        let (Some(plan), Some(service)) = (self.plan(place), self.services.get_mut(place)) else {
             return;
         };
         let limits = plan.policy.limits();
@@ -140,9 +139,7 @@ impl Play<'_> {
 
     fn work_due(&mut self, place: usize, work: Work) {
         let now = self.now;
-        let (Some(plan), Some(service)) =
-            (self.world.services.get(place), self.services.get_mut(place))
-        else {
+        let (Some(plan), Some(service)) = (self.plan(place), self.services.get_mut(place)) else {
             return;
         };
         let ticket = work.ticket;
@@ -178,6 +175,8 @@ impl Play<'_> {
                 service.did("restart");
                 RestartOutcome::Started
             }
+            Stage::Leaving { fails } => return self.left(place, !fails),
+            Stage::Entering => return self.entered(place),
         };
         service.work = None;
         if outcome == RestartOutcome::Started {
@@ -189,9 +188,7 @@ impl Play<'_> {
     /// Its process runs from now on, as good as new.
     pub(super) fn service_started(&mut self, place: usize) {
         let now = self.now;
-        let (Some(plan), Some(service)) =
-            (self.world.services.get(place), self.services.get_mut(place))
-        else {
+        let (Some(plan), Some(service)) = (self.plan(place), self.services.get_mut(place)) else {
             return;
         };
         service.alive = true;
@@ -203,16 +200,15 @@ impl Play<'_> {
             None => NEVER,
         };
         service.truth(now);
+        if self.moves(place) {
+            self.judge_two(place);
+        }
     }
 
     fn begin_giveover(&mut self, place: usize, ticket: Ticket, reason: Reason) {
         let now = self.now;
-        let (Some(plan), Some(service)) =
-            (self.world.services.get(place), self.services.get_mut(place))
-        else {
-            return;
-        };
-        if plan.giveover == GoesTo::Board {
+        let Some(plan) = self.plan(place) else { return };
+        if plan.giveover == GoesTo::Board && self.node_of(place) == 0 {
             let cause = match reason {
                 Reason::Immediate(cause) | Reason::StartFailed(cause) => cause,
                 Reason::BudgetSpent | Reason::Operator => Cause::new(Phase::Reported, 0),
@@ -220,6 +216,10 @@ impl Play<'_> {
             let why = Why::Giveover { service: u8::try_from(place).unwrap_or(u8::MAX), cause };
             return self.ask_board(place, ticket, why);
         }
+        if self.moves(place) {
+            return self.give_group_over(place, ticket, reason);
+        }
+        let Some(service) = self.services.get_mut(place) else { return };
         let reply = self.world.answer.at(self.clock.at(now));
         let takes = self.random.within(self.world.answer_takes);
         service.asked = Some((ticket, now.saturating_add(takes), reply));
@@ -279,14 +279,14 @@ impl Play<'_> {
     }
 
     /// R16: charges a restart or giveover; the last one the window allows holds all services.
-    fn charge(&mut self) {
+    pub(super) fn charge(&mut self) {
         let at = self.clock.at(self.now);
         self.budget.charge(at);
         if self.budget_spent || !self.budget.is_spent(at) {
             return;
         }
         self.budget_spent = true;
-        for place in 0..self.services.len() {
+        for place in 0..self.own() {
             self.feed(place, Event::Hold(Holder::HostBudget));
         }
     }
@@ -298,7 +298,7 @@ impl Play<'_> {
             return;
         }
         self.budget_spent = false;
-        for place in 0..self.services.len() {
+        for place in 0..self.own() {
             if self.budget_spent {
                 return; // one that was released has used it up again
             }
@@ -318,6 +318,7 @@ impl Play<'_> {
         self.ask_trusted = None;
         self.trusted_answer = self.cut == 0 && self.silent == 0;
         self.judge_local_fault();
+        self.pools_hear_trusted();
     }
 
     /// Much that fails at once while no trusted server answers is ourselves.
@@ -325,15 +326,16 @@ impl Play<'_> {
         let (now, trusted) = (self.now, self.world.trusted);
         let within = u64::from(self.world.local_fault.within.as_millis());
         let lately = |at: u64| now - at <= within;
-        let failing = self.services.iter().filter(|it| it.failing_at.is_some_and(lately)).count();
+        let own = self.services.iter().take(self.own());
+        let failing = own.filter(|it| it.failing_at.is_some_and(lately)).count();
         let answering = if self.trusted_answer { trusted } else { 0 };
-        let services = self.services.len() as u32;
+        let services = self.own() as u32;
         let holds = self.rule.holds(services, failing as u32, trusted, answering);
         if holds == self.local_fault {
             return;
         }
         self.local_fault = holds;
-        for place in 0..self.services.len() {
+        for place in 0..self.own() {
             let exempt = self.world.services.get(place).is_none_or(|it| it.network || it.local);
             if exempt {
                 continue;

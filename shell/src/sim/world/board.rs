@@ -1,16 +1,16 @@
-//! The board beside the host: the machine of `core::board` with a line, a store and a supply of its
-//! own, and the daemon's side of it: feeds, confirms, requests.
-//!
-//! Frames and their tags are left out: what comes here is authentic. Those are tried elsewhere, in
-//! QEMU with the image that is flashed.
+//! The board beside the host, and the daemon's side of it: feeds, confirms, requests. What the board is
+//! stands behind [`device::Device`]: the machine alone, or the firmware's library around it.
 
-use giveover_core::board::{
-    Action, Board as Machine, Durable, End, Event, Request, Second, Start, State, Verdict, Why,
-};
+pub(super) mod alone;
+pub(super) mod device;
+mod judge;
+
+use giveover_core::board::{End, Request, Second, Start, State, Verdict, Why};
 use giveover_core::failure::Cause;
 use giveover_core::monitor::{Event as MonitorEvent, GiveoverOutcome, Status, Ticket};
-use giveover_core::time::Instant;
 
+use self::alone::Alone;
+use self::device::{Device, Happened};
 use super::Play;
 use super::service::NEVER;
 use crate::config::plan::GoesTo;
@@ -18,22 +18,29 @@ use crate::config::world;
 
 /// A supply that was cut is back after so long.
 const POWER_BACK: u64 = 2_000;
-/// The host's daemon may ask again after so long.
-const MOST_EVENTS: usize = 64;
+/// A boot that could not be confirmed for want of a port is confirmed after so long.
+const CONFIRM_AGAIN: u64 = 10_000;
 
-pub(super) struct BoardPart {
+/// The board that is played.
+enum Fitted<'w> {
+    Alone(Box<Alone>),
+    Given(&'w mut dyn Device),
+}
+
+pub(super) struct BoardPart<'w> {
     plan: world::Board,
-    pub(super) machine: Machine,
-    /// True time of its start, and its powered time then.
-    started: (u64, u64),
-    flash: Option<[u8; Durable::BYTES]>,
-    pub(super) store_fails: u32,
-    pub(super) link_lost: u32,
-    pub(super) jumper: u32,
+    fitted: Fitted<'w>,
+    /// True time of its start.
+    started: u64,
+    store_fails: u32,
+    link_lost: u32,
+    jumper: u32,
+    /// Since when the jumper is set.
+    jumper_since: u64,
     /// When the daemon feeds it next.
     feed_at: u64,
-    /// The next feed is the first of its connection.
-    fresh: bool,
+    /// The daemon has yet to open the port, or to open it again.
+    unconnected: bool,
     /// Since when all that giveover = "board" services are has been ok.
     confirm_at: u64,
     confirmed: bool,
@@ -43,51 +50,46 @@ pub(super) struct BoardPart {
     power_at: u64,
     reset: Vec<(u64, bool)>,
     second: Vec<(u64, bool)>,
-    /// The store's answers, the host's requests: fed after the event under way.
-    waiting: Vec<Event>,
     /// Pulses, for the invariants: of a window a person has cleared none counts.
     cleared: usize,
-    pub(super) broken: Option<String>,
+    broken: Option<String>,
 }
 
-impl BoardPart {
-    pub(super) fn new(plan: world::Board, now: u64) -> Self {
-        let (machine, actions) = Machine::start(None, Start::PowerUp, Instant::default());
-        let mut part = Self {
+impl<'w> BoardPart<'w> {
+    pub(super) fn new(plan: world::Board, given: Option<&'w mut dyn Device>, now: u64) -> Self {
+        Self {
             plan,
-            machine,
-            started: (now, 0),
-            flash: None,
+            fitted: given.map_or_else(|| Fitted::Alone(Box::new(Alone::new())), Fitted::Given),
+            started: now,
             store_fails: 0,
             link_lost: 0,
             jumper: 0,
+            jumper_since: 0,
             feed_at: NEVER,
-            fresh: true,
+            unconnected: true,
             confirm_at: NEVER,
             confirmed: false,
             asked: None,
             power_at: NEVER,
             reset: vec![(now, false)],
             second: vec![(now, false)],
-            waiting: Vec::new(),
             cleared: 0,
             broken: None,
-        };
-        for action in actions {
-            part.store(action);
         }
-        part
     }
 
-    /// Powered time.
-    fn at(&self, now: u64) -> Instant {
-        let (from, showed) = self.started;
-        Instant::from_millis(showed + now.saturating_sub(from))
+    fn device(&mut self) -> &mut dyn Device {
+        match &mut self.fitted {
+            Fitted::Alone(alone) => alone.as_mut(),
+            Fitted::Given(given) => &mut **given,
+        }
     }
 
-    fn when(&self, at: Instant) -> u64 {
-        let (from, showed) = self.started;
-        from.saturating_add(at.as_millis().saturating_sub(showed))
+    pub(super) fn seen(&self) -> &dyn Device {
+        match &self.fitted {
+            Fitted::Alone(alone) => alone.as_ref(),
+            Fitted::Given(given) => &**given,
+        }
     }
 
     /// How often it has pulled the reset line.
@@ -107,63 +109,24 @@ impl BoardPart {
         self.reset.last().is_some_and(|(_, held)| *held)
     }
 
-    fn store(&mut self, action: Action) {
-        if action != Action::Store {
-            return;
-        }
-        let record = self.machine.durable();
-        let ok = self.store_fails == 0;
-        if ok {
-            self.flash = Some(record.encode());
-        }
-        self.waiting.push(Event::Stored { number: record.number, ok });
+    /// The second line takes the host's supply away.
+    fn supply_is_cut(&self) -> bool {
+        let supply = matches!(self.seen().settings().second, Second::Off | Second::Cycle);
+        supply && self.second.last().is_some_and(|(_, on)| *on)
     }
 
     fn breaks(&mut self, why: String) {
         self.broken.get_or_insert(why);
     }
-
-    /// C2 to C6, at the moment a pulse begins.
-    fn judge_pulse(&mut self, now: u64, ticket: u32) {
-        let settings = *self.machine.settings();
-        let powered = now.saturating_sub(self.started.0);
-        if self.line_is_held() {
-            self.breaks("two pulses at a time".to_owned());
-        }
-        if self.jumper > 0 {
-            self.breaks("C5: a pulse past the jumper".to_owned());
-        }
-        if powered < 2_000 {
-            self.breaks("C5: a pulse within the hold-off".to_owned());
-        }
-        let durable = self.flash.as_ref().and_then(|bytes| Durable::decode(bytes).ok());
-        if !durable.is_some_and(|record| record.intent && record.ever == ticket) {
-            self.breaks("C6: the intent of a pulse is not durable".to_owned());
-        }
-        let last = self.reset.iter().rev().find(|(_, held)| *held).map(|(at, _)| *at);
-        let grace = u64::from(settings.boot_grace.as_millis());
-        if let Some(last) = last.filter(|last| now - last < grace) {
-            self.breaks(format!("C3: a pulse {} ms after the one before", now - last));
-        }
-        let window = u64::from(settings.retry_interval.as_millis());
-        let counted = self.resets().skip(self.cleared);
-        let inside = counted.filter(|at| now - at <= window).count() + 1;
-        if inside > usize::from(settings.retry_count) {
-            self.breaks(format!("C4: {inside} pulses within {window} ms"));
-        }
-    }
 }
 
 impl Play<'_> {
     /// When something is due about the board.
-    pub(super) fn board_next_event(&self, board: &BoardPart) -> u64 {
+    pub(super) fn board_next_event(&self, board: &BoardPart<'_>) -> u64 {
         if board.power_at != NEVER {
             return board.power_at;
         }
-        if !board.waiting.is_empty() {
-            return self.now;
-        }
-        let timer = board.machine.poll_timeout().map_or(NEVER, |at| board.when(at));
+        let timer = board.seen().next_event().unwrap_or(NEVER);
         match self.host.daemon_from(self.now) {
             Some(from) => timer.min(board.feed_at.min(board.confirm_at).max(from)),
             None => timer,
@@ -175,17 +138,15 @@ impl Play<'_> {
         let Some(board) = &mut self.board else { return };
         if board.power_at <= now {
             board.power_at = NEVER;
-            self.start_board(false);
-            self.host_boots();
+            self.start_board(Start::PowerUp);
+            let cut = self.board.as_ref().is_some_and(BoardPart::supply_is_cut);
+            if !cut {
+                self.host_boots();
+            }
             return;
         }
-        if !board.waiting.is_empty() {
-            self.settle_board();
-            return;
-        }
-        let timer = board.machine.poll_timeout().map(|at| board.when(at));
-        if timer.is_some_and(|due| due <= now) {
-            return self.tell_board(Event::Timeout);
+        if board.seen().next_event().is_some_and(|due| due <= now) {
+            return self.with_board(|device, now| device.due(now));
         }
         if !self.host.daemon_runs(now) {
             return;
@@ -195,24 +156,58 @@ impl Play<'_> {
             let every = u64::from(board.plan.settings.timeout.as_millis() / 4).max(1);
             board.feed_at = now + every;
             if board.link_lost == 0 {
-                let fresh = std::mem::take(&mut board.fresh);
-                self.tell_board(Event::Feed { fresh, right: true, verdict: Verdict::Ok });
+                self.connect_board();
+                self.with_board(|device, now| device.feed(Verdict::Ok, now));
             }
+        } else if board.confirm_at <= now && board.link_lost > 0 {
+            board.confirm_at = now + CONFIRM_AGAIN;
         } else if board.confirm_at <= now {
             board.confirm_at = NEVER;
             board.confirmed = true;
-            self.tell_board(Event::Host(Request::Confirm));
+            self.ask_of_board(Request::Confirm);
         }
+    }
+
+    /// Does something to the board, and follows what is seen of it. One without power knows of it when
+    /// it has some again.
+    fn with_board(&mut self, does: impl FnOnce(&mut dyn Device, u64)) {
+        let now = self.now;
+        let Some(board) = &mut self.board else { return };
+        does(board.device(), now);
+        self.follow_board();
+    }
+
+    fn follow_board(&mut self) {
+        while let Some(happened) = self.board.as_mut().and_then(|it| it.device().happened()) {
+            self.board_did(happened);
+        }
+        self.judge_line();
+    }
+
+    fn connect_board(&mut self) {
+        let Some(board) = &mut self.board else { return };
+        if std::mem::take(&mut board.unconnected) {
+            self.with_board(|device, now| device.connect(now));
+        }
+    }
+
+    /// Asks it for something, if the port is there.
+    fn ask_of_board(&mut self, request: Request) {
+        if self.board.as_ref().is_none_or(|board| board.link_lost > 0) {
+            return;
+        }
+        self.connect_board();
+        self.with_board(|device, now| device.ask(request, now));
     }
 
     /// The daemon has come up: settings, arm, the first feed.
     pub(super) fn board_begins(&mut self) {
         let now = self.now;
         let Some(board) = &mut self.board else { return };
-        (board.fresh, board.feed_at, board.confirmed) = (true, now, false);
+        (board.unconnected, board.feed_at, board.confirmed) = (true, now, false);
         let settings = board.plan.settings;
-        self.tell_board(Event::Host(Request::Configure(settings)));
-        self.tell_board(Event::Host(Request::Arm));
+        self.ask_of_board(Request::Configure(settings));
+        self.ask_of_board(Request::Arm);
         self.board_heard_status();
     }
 
@@ -263,7 +258,7 @@ impl Play<'_> {
         if let Some(service) = self.services.get_mut(place) {
             service.did("giveover");
         }
-        self.tell_board(Event::Host(Request::Reset(why)));
+        self.ask_of_board(Request::Reset(why));
     }
 
     fn board_denied(&mut self, place: usize, ticket: Ticket) {
@@ -285,93 +280,102 @@ impl Play<'_> {
     pub(super) fn ask_board_to_reset(&mut self, place: usize, cause: Option<Cause>) {
         let service = u8::try_from(place).unwrap_or(u8::MAX);
         let cause = cause.unwrap_or(Cause::new(giveover_core::failure::Phase::Stop, 0));
-        self.tell_board(Event::Host(Request::Reset(Why::StopFailed { service, cause })));
+        self.ask_of_board(Request::Reset(Why::StopFailed { service, cause }));
     }
 
     /// The host announces its end.
     pub(super) fn announce_to_board(&mut self, end: End) {
         if self.board.as_ref().is_some_and(|board| board.link_lost == 0) {
-            self.tell_board(Event::Host(Request::End(end)));
+            self.ask_of_board(Request::End(end));
         }
     }
 
     pub(super) fn clear_board(&mut self) {
-        if let Some(board) = &mut self.board {
+        if let Some(board) = self.board.as_mut().filter(|board| board.link_lost == 0) {
             board.cleared = board.resets().count();
         }
-        self.tell_board(Event::Host(Request::Clear));
+        self.ask_of_board(Request::Clear);
     }
 
-    /// Tells the board something, and carries out what it leads to.
-    pub(super) fn tell_board(&mut self, event: Event) {
-        if let Some(board) = &mut self.board {
-            board.waiting.push(event);
-        }
-        self.settle_board();
+    /// Its store refuses records, or takes them again.
+    pub(super) fn board_store(&mut self, fails: bool) {
+        let Some(board) = &mut self.board else { return };
+        count(&mut board.store_fails, fails);
+        let works = board.store_fails == 0;
+        board.device().store(works, self.now);
     }
 
-    fn settle_board(&mut self) {
-        for _ in 0..MOST_EVENTS {
-            let now = self.now;
-            let Some(board) = &mut self.board else { return };
-            if board.waiting.is_empty() || board.power_at != NEVER {
-                board.waiting.clear();
-                return;
-            }
-            let event = board.waiting.remove(0);
-            let at = board.at(now);
-            let actions = board.machine.handle(event, at);
-            self.outcome.events += 1;
-            let stale = board.machine.poll_timeout().is_some_and(|due| due <= at);
-            if event == Event::Timeout && stale {
-                board.breaks("a deadline of the board is stale".to_owned());
-            }
-            for action in actions {
-                self.carry_out_for_board(action);
-            }
-            self.look_at_line();
-        }
+    /// The port to it is gone, or back: then the daemon opens it anew.
+    pub(super) fn board_port(&mut self, lost: bool) {
+        let Some(board) = &mut self.board else { return };
+        count(&mut board.link_lost, lost);
+        let up = board.link_lost == 0;
+        board.unconnected |= !up;
+        self.with_board(|device, now| device.port(up, now));
     }
 
-    fn carry_out_for_board(&mut self, action: Action) {
+    /// Its jumper is set, or taken out.
+    pub(super) fn board_jumper(&mut self, set: bool) {
         let now = self.now;
         let Some(board) = &mut self.board else { return };
-        match action {
-            Action::Store => board.store(action),
-            Action::Pulse { ticket, .. } => {
-                board.judge_pulse(now, ticket);
+        if board.jumper == 0 {
+            board.jumper_since = now;
+        }
+        count(&mut board.jumper, set);
+        let set = board.jumper > 0;
+        self.with_board(|device, now| device.jumper(set, now));
+    }
+
+    /// The power goes while it next writes.
+    pub(super) fn board_tears(&mut self) {
+        let chance = self.random.next();
+        self.with_board(|device, _| device.tear(chance));
+    }
+
+    fn board_did(&mut self, happened: Happened) {
+        let now = self.now;
+        let Some(board) = &mut self.board else { return };
+        match happened {
+            Happened::Held { durable } => {
+                board.judge_pulse(now, durable);
                 board.reset.push((now, true));
                 self.host_goes_down();
             }
-            Action::Release if board.line_is_held() => {
+            Happened::Released if board.line_is_held() => {
                 board.reset.push((now, false));
-                self.host_boots();
+                if board.power_at == NEVER && !board.supply_is_cut() {
+                    self.host_boots();
+                }
             }
-            Action::Second(on) => {
+            Happened::Released => {}
+            Happened::Second(on) => {
+                let supply = matches!(board.seen().settings().second, Second::Off | Second::Cycle);
                 if board.second.last().is_none_or(|(_, was)| *was != on) {
                     board.second.push((now, on));
                 }
-                let supply = matches!(board.machine.settings().second, Second::Off | Second::Cycle);
+                let powered = board.power_at == NEVER;
                 match (supply, on) {
                     (true, true) => self.host_goes_down(),
-                    (true, false) if !self.host.is_up() => self.host_boots(),
+                    (true, false) if powered && !self.host.is_up() => self.host_boots(),
                     _ => {}
                 }
             }
-            Action::Answer(Some(_)) => {
+            Happened::Answered(Some(_)) => {
                 if let Some((place, ticket)) = board.asked.take() {
                     self.board_denied(place, ticket);
                 }
             }
-            _ => {} // answers of yes are told by what follows; notes are its log
+            Happened::Answered(None) => {} // yes is told by what follows
+            Happened::PowerLost => self.power_cut(None),
+            Happened::Wrong(why) => board.breaks(why),
         }
     }
 
     /// C1: the line is held in one state only.
-    fn look_at_line(&mut self) {
+    fn judge_line(&mut self) {
         let Some(board) = &mut self.board else { return };
-        if board.line_is_held() && board.machine.state() != State::Pulsing {
-            let state = board.machine.state().word();
+        if board.line_is_held() && board.seen().state() != State::Pulsing {
+            let state = board.seen().state().word();
             board.breaks(format!("C1: the reset line is held in the state {state}"));
         }
         if let (Some(why), true) = (board.broken.clone(), self.oracle.is_some()) {
@@ -380,59 +384,31 @@ impl Play<'_> {
     }
 
     /// The board starts again from what its memories kept.
-    pub(super) fn start_board(&mut self, alone: bool) {
+    pub(super) fn start_board(&mut self, start: Start) {
         let now = self.now;
         let Some(board) = &mut self.board else { return };
-        if board.line_is_held() {
-            board.reset.push((now, false));
+        if board.power_at != NEVER {
+            return; // without power there is nothing that could be reset
         }
-        let kept = board.flash.as_ref().and_then(|bytes| Durable::decode(bytes).ok());
-        // retained memory always has what the machine knows; it goes with the power
-        let retained = alone.then(|| board.machine.durable());
-        let start = if retained.is_some() { Start::BoardReset } else { Start::PowerUp };
-        let record = Durable::settle(kept, retained);
-        let powered = record.map_or(0, |record| record.powered.as_millis());
-        board.started = (now, powered);
-        let held_off = alone && board.reset.len() > 1 && !self.host.is_up();
-        let (machine, actions) = Machine::start(record, start, board.at(now));
-        board.machine = machine;
-        board.waiting.clear();
-        if actions.as_slice().iter().any(|action| matches!(action, Action::Pulse { .. })) {
-            board.breaks("an edge at boot".to_owned());
-        }
-        board.fresh = true;
-        for action in actions {
-            self.carry_out_for_board(action);
-        }
-        let Some(board) = &mut self.board else { return };
-        if board.jumper > 0 {
-            board.waiting.push(Event::Jumper(true));
-        }
-        if board.link_lost > 0 {
-            board.waiting.push(Event::Link(false));
-        }
-        self.settle_board();
-        // a host whose line the board let go of by its own reset boots all the same
-        if held_off {
-            self.host_boots();
-        }
+        (board.started, board.unconnected) = (now, true);
+        self.with_board(|device, now| device.start(start, now));
     }
 
     /// The power of host and board goes, and comes back.
     pub(super) fn power_cut(&mut self, lasts: Option<u64>) {
         self.host_goes_down();
         let back = self.now.saturating_add(lasts.unwrap_or(POWER_BACK).max(1));
+        let now = self.now;
         if let Some(board) = &mut self.board {
-            if board.line_is_held() {
-                board.reset.push((self.now, false));
-            }
-            if board.second.last().is_some_and(|(_, on)| *on) {
-                board.second.push((self.now, false));
-            }
-            board.waiting.clear();
             board.power_at = back;
+            board.device().power_off(now);
+            self.follow_board();
         } else {
             self.host_boots();
         }
     }
+}
+
+fn count(faults: &mut u32, begins: bool) {
+    *faults = if begins { *faults + 1 } else { faults.saturating_sub(1) };
 }

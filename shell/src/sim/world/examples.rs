@@ -41,6 +41,8 @@ examples! {
     "watchdog" "the experiments of the pgpool-II document, one after the other",
     "one-way" "a link that is cut one way only: nothing moves",
     "bad-link" "a day of lost, doubled and late frames: never two active",
+    "moving" "services that run where a pair is active: stopped on one, started on the other",
+    "pool" "members behind a balancer: one fails, all fail, and our own network is cut",
     "pair" "a month of two hosts and a service, drawn from rates",
     "flapping" "a service between ok and slow: weights, not runs, decide",
 }

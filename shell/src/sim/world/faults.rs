@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use giveover_core::board::{End, Event as BoardEvent};
+use giveover_core::board::{End, Start};
 use giveover_core::monitor::{Event, Holder};
 
 use super::Play;
+use super::nodes::Cluster;
 use super::random::Random;
 use super::service::{Ill, NEVER};
 use crate::config::world::{
@@ -95,6 +96,9 @@ impl Play<'_> {
                 self.daemon_stops(lasts.unwrap_or(DAEMON_BACK), false);
             }
             What::NetworkCut => {
+                if self.cut == 0 {
+                    self.cut_since = self.now;
+                }
                 self.cut += 1;
                 self.node_does(0, NodeDoes::Cut, true, lasts);
                 self.trusted_changed();
@@ -107,10 +111,14 @@ impl Play<'_> {
                 return true;
             }
             What::Board(does) => return self.board_does(does, true),
+            What::Node(0, does) if self.host_is_node(does) => self.host_does(does, lasts),
             What::Node(place, does) => return self.node_does(place, does, true, lasts),
             What::Link(from, to, does) => {
                 self.link_does(from, to, does, true);
                 return true;
+            }
+            What::Member(pool, member, does) => {
+                return self.member_does(pool, member, does, true, lasts);
             }
             What::Disk(does) => return self.disk_does(does, true),
             What::Clock(clock) => match clock.turn {
@@ -129,8 +137,9 @@ impl Play<'_> {
     fn end(&mut self, what: What) {
         let now = self.now;
         match what {
-            What::Service(place, _) => {
-                if let Some(service) = self.services.get_mut(place) {
+            What::Service(plan, _) => {
+                let seats = self.seats.iter().zip(&mut self.services);
+                for (_, service) in seats.filter(|(seat, _)| seat.plan == plan) {
                     service.ills.retain(|ill| ill.until.is_none_or(|until| until > now));
                     service.truth(now);
                 }
@@ -158,8 +167,28 @@ impl Play<'_> {
             What::Node(place, does) => {
                 self.node_does(place, does, false, None);
             }
+            What::Member(pool, member, does) => {
+                self.member_does(pool, member, does, false, None);
+            }
             What::Link(from, to, does) => self.link_does(from, to, does, false),
             What::Host(_) | What::Daemon(_) => {} // these end by themselves
+        }
+    }
+
+    /// Where services move, what takes the first node's daemon or machine away takes the host's.
+    fn host_is_node(&self, does: NodeDoes) -> bool {
+        let takes = matches!(does, NodeDoes::Crash | NodeDoes::Pause | NodeDoes::PowerOff);
+        takes && self.cluster.as_ref().is_some_and(Cluster::moves)
+    }
+
+    fn host_does(&mut self, does: NodeDoes, lasts: Option<u64>) {
+        match does {
+            NodeDoes::PowerOff if self.board.is_some() => self.power_cut(lasts),
+            NodeDoes::PowerOff => {
+                self.host_goes_down();
+                self.host_boots_after(lasts.unwrap_or(0));
+            }
+            _ => self.daemon_stops(lasts.unwrap_or(DAEMON_BACK), does == NodeDoes::Crash),
         }
     }
 
@@ -173,7 +202,9 @@ impl Play<'_> {
     ) -> bool {
         let now = self.now;
         let Some(cluster) = &mut self.cluster else { return false };
-        cluster.does(place, does, begins, lasts, now, &mut self.random)
+        let told = cluster.does(place, does, begins, lasts, now, &mut self.random);
+        self.follow_nodes();
+        told
     }
 
     fn link_does(&mut self, from: usize, to: usize, does: LinkDoes, begins: bool) {
@@ -184,14 +215,19 @@ impl Play<'_> {
 
     /// The clock goes otherwise: every deadline is at another true time.
     fn rearm(&mut self) {
-        for service in &mut self.services {
+        for pool in &mut self.pools {
+            pool.arm(&self.clock);
+        }
+        let own = self.own();
+        for service in self.services.iter_mut().take(own) {
             service.arm(&self.clock);
         }
     }
 
-    fn service_does(&mut self, place: usize, does: Does, until: Option<u64>) {
+    fn service_does(&mut self, plan: usize, does: Does, until: Option<u64>) {
         let now = self.now;
-        let daemon = self.host.daemon_runs(now);
+        let place = self.where_it_runs(plan);
+        let daemon = self.daemon_at(self.node_of(place)).is_some();
         let Some(service) = self.services.get_mut(place) else { return };
         let person = |event: Event| daemon.then_some(event);
         let event = match does.verb {
@@ -226,27 +262,24 @@ impl Play<'_> {
     }
 
     fn board_does(&mut self, does: BoardDoes, begins: bool) -> bool {
-        let Some(board) = &mut self.board else { return false };
-        let change = |count: &mut u32| {
-            *count = if begins { *count + 1 } else { count.saturating_sub(1) };
-            *count > 0
-        };
+        if self.board.is_none() {
+            return false;
+        }
         match does {
-            BoardDoes::Reset if begins => self.start_board(true),
+            BoardDoes::Reset if begins => self.start_board(Start::BoardReset),
             BoardDoes::Clear if begins => self.clear_board(),
-            BoardDoes::Reset | BoardDoes::Clear => {}
+            BoardDoes::Torn if begins => self.board_tears(),
+            BoardDoes::Reset | BoardDoes::Clear | BoardDoes::Torn => {}
             BoardDoes::StoreFails => {
-                change(&mut board.store_fails);
+                self.board_store(begins);
                 return true;
             }
             BoardDoes::LinkLost => {
-                let lost = change(&mut board.link_lost);
-                self.tell_board(BoardEvent::Link(!lost));
+                self.board_port(begins);
                 return true;
             }
             BoardDoes::Jumper => {
-                let set = change(&mut board.jumper);
-                self.tell_board(BoardEvent::Jumper(set));
+                self.board_jumper(begins);
                 return true;
             }
         }

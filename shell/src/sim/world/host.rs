@@ -78,6 +78,11 @@ impl Host {
         self.daemon_from(now).is_some()
     }
 
+    /// It runs, or would if it did not hang.
+    pub(super) const fn has_power(&self) -> bool {
+        matches!(self.state, State::Up | State::Hung(_))
+    }
+
     pub(super) fn is_up(&self) -> bool {
         self.state == State::Up
     }
@@ -126,17 +131,18 @@ impl Play<'_> {
         self.host.daemon_down = self.host.daemon_down.max(self.now.saturating_add(lasts.max(1)));
         match (killed, self.host.lost) {
             (true, false) => {
+                self.node_is_gone(false);
                 if stood {
                     self.node_pauses(false);
                 }
-                self.node_is_gone(false);
             }
             (false, false) if !stood => self.node_pauses(true),
             _ => {}
         }
         self.host.lost |= killed;
         if killed {
-            for service in &mut self.services {
+            let own = self.own();
+            for service in self.services.iter_mut().take(own) {
                 service.probe = None;
             }
             self.board_loses_daemon();
@@ -159,7 +165,8 @@ impl Play<'_> {
 
     fn freeze(&mut self, frozen: bool) {
         let now = self.now;
-        for service in &mut self.services {
+        let own = self.own();
+        for service in self.services.iter_mut().take(own) {
             service.frozen = frozen;
             service.truth(now);
         }
@@ -173,16 +180,18 @@ impl Play<'_> {
         }
         let stands = matches!(self.host.state, State::Hung(_))
             || self.host.state == State::Up && self.host.daemon_down > 0 && !self.host.lost;
-        if stands {
-            self.node_pauses(false);
-        }
-        self.node_is_gone(true);
         self.host.state = State::Off;
+        self.node_is_gone(true);
+        if stands {
+            self.node_pauses(false); // of what waits for it nothing is heard any more
+        }
         self.host.daemon_down = 0;
         self.host.lost = true;
-        for service in &mut self.services {
+        let own = self.own();
+        for service in self.services.iter_mut().take(own) {
             service.alive = false;
             service.frozen = false;
+            service.stray = false;
             service.unheard = false;
             service.probe = None;
             service.work = None;
@@ -196,8 +205,13 @@ impl Play<'_> {
 
     /// The line is released, or the power is back.
     pub(super) fn host_boots(&mut self) {
+        self.host_boots_after(0);
+    }
+
+    /// The same after so long.
+    pub(super) fn host_boots_after(&mut self, ms: u64) {
         let takes = self.random.within(self.world.boot_takes).max(1);
-        self.host.state = State::Booting(self.now.saturating_add(takes));
+        self.host.state = State::Booting(self.now.saturating_add(ms).saturating_add(takes));
     }
 
     fn booted(&mut self) {
@@ -215,6 +229,7 @@ impl Play<'_> {
         if let Some(cluster) = &mut self.cluster {
             cluster.pause(0, begins, now, &mut self.random);
         }
+        self.follow_nodes();
     }
 
     /// It is killed, or with the whole machine gone.
@@ -227,6 +242,7 @@ impl Play<'_> {
                 cluster.kill(0, now);
             }
         }
+        self.follow_nodes();
     }
 
     fn node_comes_up(&mut self) {
@@ -238,6 +254,13 @@ impl Play<'_> {
 
     /// R20: a reset by the daemon's own, through the board if there is one.
     pub(super) fn reset_node(&mut self, place: usize, cause: Option<Cause>) {
+        let (now, node) = (self.now, self.node_of(place));
+        if node != 0 {
+            if let Some(cluster) = &mut self.cluster {
+                cluster.reset(node, now);
+            }
+            return self.follow_nodes();
+        }
         let at = self.clock.at(self.now);
         let fresh = self.now - self.host.booted < BOOT_GRACE && !self.host.boots.is_empty();
         if self.host.resets.is_spent(at) || fresh {
@@ -255,12 +278,13 @@ impl Play<'_> {
     /// We did not run: probes in flight prove nothing, and deaths are heard of now.
     fn daemon_wakes(&mut self) {
         let now = self.now;
-        for place in 0..self.services.len() {
+        for place in 0..self.own() {
             let Some(service) = self.services.get_mut(place) else { continue };
             if let Some((ticket, _)) = service.probe.take_if(|(_, ends)| *ends <= now) {
                 self.feed(place, Event::Probed { ticket, result: ProbeResult::Void });
             }
         }
+        self.pools_wake();
         self.board_woke();
     }
 
@@ -276,7 +300,8 @@ impl Play<'_> {
             recovered.machines
         });
         let at = self.clock.at(now);
-        for (place, service) in self.services.iter_mut().enumerate() {
+        let own = self.own();
+        for (place, service) in self.services.iter_mut().take(own).enumerate() {
             let known = machines.as_mut().and_then(|machines| machines.remove(&service.name));
             let monitor = known.map(|machine| machine.monitor);
             if let (Some(oracle), Some(monitor)) = (&mut self.oracle, &monitor) {
@@ -295,16 +320,17 @@ impl Play<'_> {
             service.arm(&self.clock);
         }
         self.snapshot();
-        for place in 0..self.services.len() {
+        for place in 0..self.own() {
             self.take_over(place, booted);
         }
         self.settle_holders();
+        self.pools_return();
         self.board_begins();
     }
 
     /// Who holds the services of a daemon that has come up.
     fn settle_holders(&mut self) {
-        for place in 0..self.services.len() {
+        for place in 0..self.own() {
             let exempt = self.world.services.get(place).is_none_or(|it| it.network || it.local);
             let wanted = [
                 (Holder::HostBudget, self.budget_spent),
@@ -324,6 +350,9 @@ impl Play<'_> {
 
     /// What the daemon does with a service when it comes up.
     fn take_over(&mut self, place: usize, booted: bool) {
+        if self.moves(place) {
+            return self.rest(place);
+        }
         let Some(service) = self.services.get_mut(place) else { return };
         let waits = service.monitor.waiting_for();
         if let Some((ticket, _)) = service.monitor.restart_under_way() {
@@ -368,7 +397,7 @@ impl Play<'_> {
     pub(super) fn snapshot(&mut self) {
         let at = self.clock.at(self.now);
         if let Some(disk) = &mut self.disk {
-            let machines = self.services.iter().zip(0u32..);
+            let machines = self.services.iter().take(self.world.services.len()).zip(0u32..);
             disk.begin(at, machines.map(|(it, number)| (number, &it.name, &it.monitor)));
         }
     }

@@ -32,6 +32,12 @@ pub struct Run {
     pub unheld: u64,
     /// The longest such time.
     pub longest_unheld: u64,
+    /// Members that were excluded.
+    pub exclusions: u64,
+    /// Nobody took work, of all pools together, in milliseconds.
+    pub unserved: u64,
+    /// Work went to members that did none, of all of them together, in milliseconds.
+    pub misled: u64,
     /// Events that machines were fed.
     pub events: u64,
     /// An expectation, a claim or an invariant did not hold.
@@ -40,6 +46,9 @@ pub struct Run {
 
 impl Run {
     fn of(outcome: &Outcome) -> Self {
+        let pools = |figure: fn(&super::PoolFigures) -> u64| {
+            outcome.pools.iter().map(|(_, pool)| figure(pool)).sum()
+        };
         let sum = |figure: fn(&super::Figures) -> u64| outcome.services.iter().map(figure).sum();
         let most = |figure: fn(&super::Figures) -> u64| {
             outcome.services.iter().map(figure).max().unwrap_or(0)
@@ -54,6 +63,9 @@ impl Run {
             giveovers: sum(|it| it.giveovers.len() as u64),
             resets: outcome.resets.len() as u64,
             takeovers: outcome.group.as_ref().map_or(0, |group| group.takeovers.len() as u64),
+            exclusions: pools(|it| it.exclusions.len() as u64),
+            unserved: pools(|it| it.unserved),
+            misled: pools(|it| it.misled),
             unheld: outcome.group.as_ref().map_or(0, |group| group.unheld),
             longest_unheld: outcome.group.as_ref().map_or(0, |group| group.longest_unheld),
             events: outcome.events,
@@ -78,6 +90,13 @@ impl Run {
         ("longest unheld", true, |run| run.longest_unheld),
         ("takeovers", false, |run| run.takeovers),
     ];
+
+    /// The same of pools.
+    const OF_POOLS: [RunFigure; 3] = [
+        ("unserved", true, |run| run.unserved),
+        ("misled", true, |run| run.misled),
+        ("exclusions", false, |run| run.exclusions),
+    ];
 }
 
 /// Many runs.
@@ -93,6 +112,8 @@ pub struct Many {
     pub of_host: bool,
     /// There are nodes.
     pub of_nodes: bool,
+    /// There are pools.
+    pub of_pools: bool,
 }
 
 impl Many {
@@ -104,6 +125,7 @@ impl Many {
                 run.wrong,
                 run.outage,
                 run.unheld,
+                run.unserved,
                 run.resets,
                 run.giveovers,
                 run.restarts,
@@ -115,9 +137,10 @@ impl Many {
 
     /// The figures that say something of such a world.
     pub fn figures(&self) -> impl Iterator<Item = RunFigure> + use<> {
-        let (of_host, of_nodes) = (self.of_host, self.of_nodes);
+        let (of_host, of_nodes, of_pools) = (self.of_host, self.of_nodes, self.of_pools);
         let host = Run::FIGURES.into_iter().filter(move |_| of_host);
-        host.chain(Run::OF_NODES.into_iter().filter(move |_| of_nodes))
+        let nodes = Run::OF_NODES.into_iter().filter(move |_| of_nodes);
+        host.chain(nodes).chain(Run::OF_POOLS.into_iter().filter(move |_| of_pools))
     }
 
     /// How many came out otherwise than they should.
@@ -149,5 +172,6 @@ pub fn many(world: &World, seed: u64, runs: u64, mut tell: impl FnMut(u64)) -> M
         runs: all,
         of_host: !world.services.is_empty() || world.board.is_some(),
         of_nodes: world.group.is_some(),
+        of_pools: !world.pools.is_empty(),
     }
 }

@@ -15,34 +15,40 @@ mod examples;
 mod faults;
 mod host;
 mod many;
+mod moving;
 mod network;
 mod nodes;
 mod oracle;
 mod outcome;
+mod pools;
 mod random;
 mod render;
 mod service;
 
 pub use self::examples::{EXAMPLES, Example};
 pub use self::many::{Many, Run, RunFigure, many};
-pub use self::outcome::{Difference, Figures, GroupFigures, Outcome, Told};
+pub use self::outcome::{Difference, Figures, GroupFigures, Outcome, PoolFigures, PoolTold, Told};
 pub use self::random::Random;
 pub use self::render::{exit_status, json_lines, many_json, many_text, text};
 
 use std::sync::Arc;
 
+use giveover_core::board::Start;
 use giveover_core::host::{Budget, LocalFaultRule};
 use giveover_core::monitor::{Event, Holder, Status};
 use giveover_core::record::{Body, Entry};
 use giveover_core::time::{Instant, Span};
 
 use self::board::BoardPart;
+pub use self::board::device::{Device, Happened};
 use self::clock::Clock;
 use self::disk::Disk;
 use self::faults::Faults;
 use self::host::Host;
+use self::moving::{Moving, Seat};
 use self::nodes::Cluster;
 use self::oracle::Oracle;
+use self::pools::PoolPart;
 use self::service::Service;
 use super::timeline::{Before, Lane, Line, Timeline};
 use crate::config::world::{self, World};
@@ -61,7 +67,16 @@ pub struct Options {
 /// Plays `world` from its beginning to its end.
 #[must_use]
 pub fn play(world: &World, options: Options) -> Outcome {
-    let mut play = Play::new(world, options);
+    let mut play = Play::new(world, options, None);
+    play.run();
+    play.finish()
+}
+
+/// Plays `world` with `board` as its board, which has never had power; without a `[board]` in the world
+/// nothing is done with it.
+#[must_use]
+pub fn play_on(world: &World, options: Options, board: &mut dyn Device) -> Outcome {
+    let mut play = Play::new(world, options, Some(board));
     play.run();
     play.finish()
 }
@@ -80,6 +95,7 @@ enum Next {
     Budget,
     Trusted,
     Service(usize),
+    Pool(usize),
 }
 
 /// A world while it is played.
@@ -88,11 +104,16 @@ struct Play<'w> {
     now: u64,
     random: Random,
     clock: Clock,
+    /// A monitor each: the host's, then those of what moves, at the other nodes.
     services: Vec<Service>,
+    /// Where each of them is.
+    seats: Vec<Seat>,
+    moving: Moving,
     host: Host,
-    board: Option<BoardPart>,
+    board: Option<BoardPart<'w>>,
     /// Nodes, of which this host is the first.
     cluster: Option<Cluster>,
+    pools: Vec<PoolPart>,
     /// Only where something can be lost.
     disk: Option<Disk>,
     faults: Faults,
@@ -102,6 +123,7 @@ struct Play<'w> {
     local_fault: bool,
     /// So many faults cut the network, and silence trusted servers.
     cut: u32,
+    cut_since: u64,
     silent: u32,
     /// When trusted servers are asked again, after something changed about them.
     ask_trusted: Option<u64>,
@@ -115,18 +137,25 @@ struct Play<'w> {
 }
 
 impl<'w> Play<'w> {
-    fn new(world: &'w World, options: Options) -> Self {
+    fn new(world: &'w World, options: Options, board: Option<&'w mut dyn Device>) -> Self {
         let seed = options.seed.unwrap_or(world.seed);
         let mut random = Random::new(seed);
         let slots = vec![Instant::default(); usize::from(world.actions.count)];
         let faults = Faults::new(world, &mut random);
+        let seats = moving::seats(world);
+        let plans = seats.iter().filter_map(|seat| world.services.get(seat.plan));
+        let services: Vec<Service> = plans.map(Service::new).collect();
         let mut play = Self {
             now: 0,
             clock: Clock::new(),
-            services: world.services.iter().map(Service::new).collect(),
+            oracle: options.watch.then(|| Oracle::new(services.len())),
+            services,
+            seats,
+            moving: Moving::of(world),
             host: Host::new(),
             board: None,
             cluster: world.group.as_ref().map(|group| Cluster::new(group, options.record)),
+            pools: world.pools.iter().filter_map(PoolPart::new).collect(),
             disk: faults::can_lose(world).then(Disk::default),
             faults,
             budget: Budget::new(world.actions.per, slots.into_boxed_slice()),
@@ -134,11 +163,11 @@ impl<'w> Play<'w> {
             rule: LocalFaultRule { share: world.local_fault.share, least: world.local_fault.least },
             local_fault: false,
             cut: 0,
+            cut_since: 0,
             silent: 0,
             ask_trusted: None,
             trusted_answer: true,
             expected: 0,
-            oracle: options.watch.then(|| Oracle::new(world)),
             outcome: Outcome::new(world, seed),
             record: options.record,
             needs: world.services.iter().any(|service| !service.needs.is_empty()),
@@ -146,40 +175,47 @@ impl<'w> Play<'w> {
             random,
             world,
         };
-        play.begin();
+        play.begin(board);
         play
     }
 
     /// Everything has just come up: services run, monitors begin, the board is armed.
-    fn begin(&mut self) {
+    fn begin(&mut self, board: Option<&'w mut dyn Device>) {
         if self.record {
             let begin = Instant::default();
-            for service in &mut self.services {
+            let own = self.own();
+            for service in self.services.iter_mut().take(own) {
                 service.record(begin);
             }
         }
         self.snapshot();
-        self.board = self.world.board.map(|plan| BoardPart::new(plan, self.now));
+        self.board = self.world.board.map(|plan| BoardPart::new(plan, board, self.now));
+        self.start_board(Start::PowerUp);
         for place in 0..self.services.len() {
+            if self.moves(place) {
+                self.rest(place);
+                continue;
+            }
             self.service_started(place);
             let first = self.spread(place);
             self.feed(place, Event::Begin { first, started: false });
         }
+        self.look_elsewhere();
         self.board_begins();
         for place in 0..self.services.len() {
             self.settle_need(place);
         }
+        self.pools_begin();
     }
 
     /// How long a monitor sleeps before its first probe: spread, as the daemon does it.
     fn spread(&self, place: usize) -> Span {
-        let interval = self
-            .world
-            .services
-            .get(place)
-            .map_or(Span::ZERO, |service| service.policy.limits().thorough_probe_interval);
-        let count = self.services.len().max(1) as u64;
-        let share = u64::from(interval.as_millis()) * (place as u64 + 1) / count;
+        let plan = self.plan(place);
+        let interval =
+            plan.map_or(Span::ZERO, |service| service.policy.limits().thorough_probe_interval);
+        let number = self.seats.get(place).map_or(0, |seat| seat.plan) as u64;
+        let count = self.own().max(1) as u64;
+        let share = u64::from(interval.as_millis()) * (number + 1) / count;
         Span::from_millis(u32::try_from(share).unwrap_or(u32::MAX))
     }
 
@@ -206,6 +242,10 @@ impl<'w> Play<'w> {
                 Next::Budget => self.budget_due(),
                 Next::Trusted => self.trusted_asked(),
                 Next::Service(place) => self.service_due(place),
+                Next::Pool(place) => self.pool_due(place),
+            }
+            if self.services.len() > self.own() {
+                self.look_elsewhere();
             }
         }
         self.now = self.now.max(self.world.length.min(u64::MAX - 1));
@@ -228,8 +268,15 @@ impl<'w> Play<'w> {
             take(cluster.next_event(), Next::Nodes);
         }
         let daemon = self.host.daemon_from(self.now);
-        for (place, service) in self.services.iter().enumerate() {
+        let own = self.own();
+        for (place, service) in self.services.iter().take(own).enumerate() {
             take(service.next_event(daemon), Next::Service(place));
+        }
+        for (place, service) in self.services.iter().enumerate().skip(own) {
+            take(service.next_event(self.daemon_at(self.node_of(place))), Next::Service(place));
+        }
+        for (place, pool) in self.pools.iter().enumerate() {
+            take(pool.next_event(daemon), Next::Pool(place));
         }
         if self.budget_spent {
             if let (Some(at), Some(daemon)) = (self.budget.frees_at(), daemon) {
@@ -250,7 +297,11 @@ impl<'w> Play<'w> {
 
     /// Feeds `event` to a monitor, and carries out what it leads to: as the daemon does.
     fn feed(&mut self, place: usize, event: Event) {
-        let at = self.clock.at(self.now);
+        let node = self.node_of(place);
+        if node == 0 && self.moves(place) && !self.host.daemon_runs(self.now) {
+            return; // nobody is there to be told
+        }
+        let at = self.clock_at(node).at(self.now);
         let Some(service) = self.services.get_mut(place) else { return };
         let status = service.monitor.status();
         let recorded = service.recorder.as_mut().map(|recorder| {
@@ -263,7 +314,7 @@ impl<'w> Play<'w> {
         if let (Some(recorder), Some(before)) = (&mut service.recorder, recorded) {
             recorder.saw(before, &event, &actions, &service.monitor, at);
         }
-        if let Some(disk) = &mut self.disk {
+        if let Some(disk) = self.disk.as_mut().filter(|_| node == 0) {
             let machine = place as u32;
             disk.append(&Entry { at, machine, body: Body::Event(event) });
             for action in &actions {
@@ -271,7 +322,11 @@ impl<'w> Play<'w> {
             }
             disk.write(self.now);
         }
-        service.arm(&self.clock);
+        if node == 0 {
+            service.arm(&self.clock);
+        } else if let Some(clock) = self.cluster.as_ref().and_then(|it| it.clock(node)) {
+            service.arm(clock);
+        }
         let now_is = service.monitor.status();
         let broken = match (&mut self.oracle, &watched) {
             (Some(oracle), Some(before)) => {
@@ -294,13 +349,20 @@ impl<'w> Play<'w> {
     }
 
     fn status_changed(&mut self, place: usize) {
+        let moves = self.moves(place);
+        let Some(seat) = self.seats.get(place).copied() else { return };
         let Some(service) = self.services.get_mut(place) else { return };
         let status = service.monitor.status();
-        service.figures.seen(status);
+        // where its group is not active it is offline, and nobody minds
+        if !moves || !matches!(status, Status::Offline | Status::Unknown) {
+            service.figures.seen(status);
+        }
         if self.needs {
             for dependent in 0..self.services.len() {
-                let needs = self.world.services.get(dependent).map(|it| it.needs.as_slice());
-                if needs.is_some_and(|needs| needs.contains(&place)) {
+                let needs = self.plan(dependent).map(|it| it.needs.as_slice());
+                if needs.is_some_and(|needs| needs.contains(&seat.plan))
+                    && self.node_of(dependent) == seat.node
+                {
                     self.settle_need(dependent);
                 }
             }
@@ -310,9 +372,11 @@ impl<'w> Play<'w> {
 
     /// R14: a service is held while one that it needs is not ok.
     pub(super) fn settle_need(&mut self, place: usize) {
-        let Some(plan) = self.world.services.get(place) else { return };
+        let Some(plan) = self.plan(place) else { return };
+        let node = self.node_of(place);
         let unmet = plan.needs.iter().any(|need| {
-            self.services.get(*need).is_some_and(|it| {
+            let seat = self.seat_at(node, *need);
+            seat.and_then(|seat| self.services.get(seat)).is_some_and(|it| {
                 !matches!(it.monitor.status(), Status::Ok | Status::Unknown) && !it.elsewhere
             })
         });
@@ -328,6 +392,8 @@ impl<'w> Play<'w> {
     fn nodes_due(&mut self) {
         let Some(cluster) = &mut self.cluster else { return };
         cluster.happen(self.now, &mut self.random);
+        self.follow_nodes();
+        let Some(cluster) = &mut self.cluster else { return };
         let two = cluster.figures.two.is_some() && cluster.never_two();
         if two && self.oracle.is_some() {
             self.breaks(None, "D1: two nodes hold the address".to_owned());
@@ -336,7 +402,7 @@ impl<'w> Play<'w> {
 
     /// An invariant does not hold: the world ends here.
     fn breaks(&mut self, place: Option<usize>, why: String) {
-        let who = place.and_then(|place| self.world.services.get(place));
+        let who = place.and_then(|place| self.plan(place));
         let who = who.map(|service| format!("{}: ", service.name)).unwrap_or_default();
         self.outcome.broken.get_or_insert((self.now, format!("{who}{why}")));
     }
@@ -345,14 +411,16 @@ impl<'w> Play<'w> {
     fn expect(&mut self) {
         let Some(expect) = self.world.expects.get(self.expected) else { return };
         self.expected += 1;
-        let at = self.clock.at(self.now);
-        let told = self.compare(expect, at);
+        let told = self.compare(expect);
         self.outcome.told.push(told);
     }
 
-    fn compare(&mut self, expect: &world::Expect, at: Instant) -> Told {
+    fn compare(&mut self, expect: &world::Expect) -> Told {
         let mut told = Told::of(expect, self.world);
-        if let Some(service) = expect.service.and_then(|place| self.services.get_mut(place)) {
+        let node = expect.node.unwrap_or(0);
+        let seat = expect.service.and_then(|plan| self.seat_at(node, plan).or(Some(plan)));
+        let at = self.clock_at(seat.map_or(0, |seat| self.node_of(seat))).at(self.now);
+        if let Some(service) = seat.and_then(|seat| self.services.get_mut(seat)) {
             let tally = service.monitor.tally(at);
             told.status = Some(service.monitor.status());
             told.failure_sum = Some(tally.failure_sum);
@@ -362,7 +430,7 @@ impl<'w> Play<'w> {
             }
         }
         if let Some(board) = &self.board {
-            told.board = Some(board.machine.state());
+            told.board = Some(board.seen().state());
             told.resets = Some(board.pulses());
         }
         let mut names = Vec::new();
@@ -373,6 +441,14 @@ impl<'w> Play<'w> {
             });
             let holders = || outcome::named(cluster.holders(self.now), &names);
             told.holders = expect.holders.map(|_| holders());
+            let runs = expect.service.filter(|_| expect.runs.is_some());
+            told.runs = runs.map(|plan| outcome::named(self.runs_on(plan), &names));
+        }
+        if let Some(expected) = &expect.pool {
+            let pair = self.world.pools.get(expected.pool).zip(self.pools.get(expected.pool));
+            if let Some((plan, part)) = pair {
+                told.pool = Some(PoolTold::of(plan, part, expected));
+            }
         }
         told.judge(expect, &names);
         told
@@ -383,24 +459,41 @@ impl<'w> Play<'w> {
         let end = self.now;
         let at = self.clock.at(end);
         let mut tracks = Vec::new();
-        for service in &mut self.services {
+        self.look_elsewhere();
+        self.gather();
+        let own = self.own();
+        for service in self.services.iter_mut().take(own) {
             service.truth(end);
             service.settle(end);
             if let Some(recorder) = service.recorder.take() {
                 tracks.push(recorder.finish(&service.monitor, at.max(service.monitor.latest())));
             }
-            service.figures.last = service.monitor.status();
+            let elsewhere = service.last_elsewhere.filter(|_| !service.alive);
+            service.figures.last = elsewhere.unwrap_or(service.monitor.status());
             self.outcome.services.push(std::mem::take(&mut service.figures));
         }
         self.outcome.length = end;
         if let Some(board) = &self.board {
             self.outcome.resets = board.resets().collect();
+            self.outcome.events += board.seen().events();
         }
         self.outcome.boots = self.host.boots.clone();
         if let Some(cluster) = &mut self.cluster {
             cluster.settle(end);
             self.outcome.events += cluster.events;
-            self.outcome.group = Some(cluster.figures.clone());
+            let two_run = self
+                .moving
+                .two
+                .and_then(|(at, plan)| Some((at, self.world.services.get(plan)?.name.clone())));
+            self.outcome.group = Some(GroupFigures { two_run, ..cluster.figures.clone() });
+        }
+        for (plan, pool) in self.world.pools.iter().zip(&mut self.pools) {
+            pool.settle(end);
+            let mut figures = std::mem::take(&mut pool.figures);
+            for told in &mut figures.told {
+                told.0 = self.host.shown(told.0).as_millis();
+            }
+            self.outcome.pools.push((plan.name.clone(), figures));
         }
         if self.record {
             let lines = self.board.as_ref().map_or_else(Vec::new, BoardPart::lines);

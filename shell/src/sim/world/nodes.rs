@@ -1,14 +1,18 @@
 //! Nodes that decide between them who is active: the machine of `core::peer` for each, with a disk,
 //! a kernel that keeps the address as long as it was told, and a clock of its own.
 //!
-//! Commands end at once, and frames are authentic; what is between nodes is `network`'s.
+//! In what order an address and what runs beside it come and go is the daemon's own `Carrier`; frames are
+//! authentic, and what is between nodes is `network`'s. Services themselves are `moving`'s.
+
+mod carry;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use giveover_core::arbiter::Arbiter;
 use giveover_core::node::Nodes;
 use giveover_core::peer::{
-    Action, Digests, Durable, Event, How, Look, Members, Peer, Quorum, Role, Rules, Taken, To,
+    Action, Digests, Durable, Event, How, Look, Members, Peer, Quorum, Role, Rules, To,
 };
 
 use super::clock::Clock;
@@ -16,6 +20,8 @@ use super::network::{Frame, Network};
 use super::outcome::GroupFigures;
 use super::random::Random;
 use super::service::NEVER;
+use crate::cluster::carrier::Carrier;
+use crate::cluster::steps::Done;
 use crate::config::scenario::peer::MOST_NODES;
 use crate::config::world::{Group, NodeDoes, node_number};
 
@@ -39,9 +45,38 @@ pub(super) struct Cluster {
     /// Machines were fed so many events.
     pub(super) events: u64,
     record: bool,
+    /// What is to be done with the services of a node, in order.
+    wanted: VecDeque<(usize, Wanted)>,
+}
+
+/// What becomes of the services that move, at one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// They are stopped, last first, until they are proven stopped: [`Cluster::stopped`].
+    Stop {
+        /// They are given no time to end by themselves.
+        at_once: bool,
+    },
+    /// They are started.
+    Start,
+    /// What was held is gone, or could not be let go.
+    Released {
+        /// It is gone.
+        ok: bool,
+    },
+    /// The daemon stands still.
+    Stands,
+    /// The daemon is gone; what it started runs on.
+    Lost,
+    /// The machine is gone, and all that ran on it.
+    Dead,
+    /// The daemon has come up.
+    Up,
 }
 
 struct Site {
+    carrier: Carrier,
+    arbiter: Arbiter<MOST_NODES>,
     peer: Option<Box<Peer<MOST_NODES>>>,
     clock: Clock,
     disk: Durable,
@@ -51,6 +86,8 @@ struct Site {
     due: u64,
     /// When the daemon is started.
     starts: u64,
+    /// It is being stopped in good order, and is started again then.
+    returns: u64,
     paused: u32,
     waiting: Vec<Frame>,
     failing: u32,
@@ -74,12 +111,15 @@ impl Site {
 impl Cluster {
     pub(super) fn new(group: &Group, record: bool) -> Self {
         let sites = group.nodes.iter().zip(0..).map(|(node, place)| Site {
+            carrier: Carrier::new(false, false, false),
+            arbiter: Arbiter::new(Arbiter::<MOST_NODES>::PINGPONG_INTERVAL),
             peer: None,
             clock: Clock::showing(BEGIN + place * APART, node.drift),
             disk: Durable::default(),
             address: 0,
             due: NEVER,
             starts: node.starts,
+            returns: NEVER,
             paused: 0,
             waiting: Vec::new(),
             failing: 0,
@@ -97,6 +137,7 @@ impl Cluster {
             unheld_since: None,
             events: 0,
             record,
+            wanted: VecDeque::new(),
         }
     }
 
@@ -157,9 +198,11 @@ impl Cluster {
         let limits = self.group.limits;
         let Some(site) = self.sites.get_mut(place) else { return };
         site.starts = NEVER;
+        site.carrier = Carrier::new(false, false, false);
         let Ok(rules) = Rules::new(limits, members, MOST_NODES) else { return };
         let at = site.clock.at(now);
         site.peer = Some(Box::new(Peer::new(rules, Digests::default(), site.disk, at)));
+        self.wanted.push_back((place, Wanted::Up));
         self.tell(place, Event::Begin, now, random);
     }
 
@@ -168,16 +211,23 @@ impl Cluster {
         if let Some(site) = self.sites.get_mut(place) {
             site.peer = None;
             site.waiting.clear();
-            site.starts = back;
+            (site.starts, site.returns) = (back, NEVER);
             site.arm();
         }
+        self.wanted.push_back((place, Wanted::Lost));
         self.role(place, now);
     }
 
     /// Machine and kernel are gone; until `back`, or until somebody starts it.
     pub(super) fn power_off(&mut self, place: usize, now: u64, back: u64) {
         self.crash(place, now, back);
+        self.wanted.push_back((place, Wanted::Dead));
         self.hold(place, 0, now);
+    }
+
+    /// It is reset, and boots.
+    pub(super) fn reset(&mut self, place: usize, now: u64) {
+        self.power_off(place, now, now.saturating_add(POWER_BACK));
     }
 
     /// The daemon of this node is killed.
@@ -226,16 +276,22 @@ impl Cluster {
             _ if !begins => {}
             NodeDoes::Crash => self.crash(place, now, back(DAEMON_BACK)),
             NodeDoes::PowerOff => self.power_off(place, now, back(POWER_BACK)),
+            // a daemon that stands still is told nothing
+            NodeDoes::Stop | NodeDoes::Giveover if site.paused > 0 => {}
+            NodeDoes::AddressLost if site.paused > 0 => self.hold(place, 0, now),
             NodeDoes::Stop => {
-                self.tell(place, Event::Stop, now, random);
-                if let Some(site) = self.sites.get_mut(place) {
-                    site.starts = back(POWER_BACK);
+                if site.peer.is_some() {
+                    site.returns = back(POWER_BACK);
                 }
+                self.tell(place, Event::Stop, now, random);
             }
             NodeDoes::Giveover => self.tell(place, Event::GiveOver { to: None }, now, random),
             NodeDoes::AddressLost => {
                 self.hold(place, 0, now);
-                self.tell(place, Event::AddressLost, now, random);
+                let mut events = VecDeque::new();
+                let orders = self.sites.get_mut(place).map(|it| it.carrier.address(Done::Lost));
+                self.follow(place, orders.unwrap_or_default(), now, &mut events);
+                self.feed(place, events, now, random);
             }
         }
         false
@@ -246,7 +302,7 @@ impl Cluster {
         let Some(site) = self.sites.get_mut(place) else { return };
         site.paused = if begins { site.paused + 1 } else { site.paused.saturating_sub(1) };
         if site.paused > 0 {
-            return;
+            return self.wanted.push_back((place, Wanted::Stands));
         }
         for frame in std::mem::take(&mut site.waiting) {
             self.arrive(frame, now, random);
@@ -263,7 +319,10 @@ impl Cluster {
 
     /// Feeds `event`, and answers what it asks for at the same time.
     fn tell(&mut self, place: usize, event: Event, now: u64, random: &mut Random) {
-        let mut events = VecDeque::from([event]);
+        self.feed(place, VecDeque::from([event]), now, random);
+    }
+
+    fn feed(&mut self, place: usize, mut events: VecDeque<Event>, now: u64, random: &mut Random) {
         while let Some(event) = events.pop_front() {
             let Some(site) = self.sites.get_mut(place) else { return };
             let at = site.clock.at(now);
@@ -301,24 +360,19 @@ impl Cluster {
                 }
             }
             Action::Take { ticket, until } => {
-                let taken = if site.foreign > 0 { Taken::Duplicate } else { Taken::Up };
-                if taken == Taken::Up {
-                    let until = site.clock.when(until);
-                    self.hold(place, until, now);
-                }
-                events.push_back(Event::Taken { ticket, taken });
+                let orders = site.carrier.take(ticket, until);
+                self.follow(place, orders, now, events);
             }
-            Action::Renew { until } if site.address > now => {
-                site.address = site.address.max(site.clock.when(until));
+            Action::Renew { until } => {
+                let orders = site.carrier.renew(until);
+                self.follow(place, orders, now, events);
             }
-            // What has run out meanwhile is not held again.
-            Action::Renew { .. } => {}
             Action::Release { ticket, how } => {
-                self.hold(place, 0, now);
-                events.push_back(Event::Released { ticket, ok: true });
                 if how != How::Leftover {
                     self.figures.released += 1;
                 }
+                let orders = site.carrier.release(ticket, how);
+                self.follow(place, orders, now, events);
             }
             Action::Look { ticket } => {
                 let look = Look {
@@ -335,7 +389,10 @@ impl Cluster {
                 events.push_back(Event::Fenced { ticket, ok: true });
             }
             Action::Quit { .. } | Action::Gone => {
-                let starts = site.starts;
+                let starts = match site.returns {
+                    NEVER => site.starts,
+                    back => back.max(now + 1),
+                };
                 self.crash(place, now, starts);
             }
             _ => {} // roles are read after each event, the rest is for people

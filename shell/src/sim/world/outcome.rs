@@ -6,8 +6,10 @@ use giveover_core::board::State;
 use giveover_core::monitor::Status;
 use giveover_core::node::Nodes;
 use giveover_core::peer::Role;
+use giveover_core::pool::NoneLeft;
 
-use crate::config::world::{Claim, Expect, Measure, Of, World};
+use super::pools::{self, PoolPart};
+use crate::config::world::{Claim, Expect, Measure, Of, PoolExpect, PoolPlan, World};
 use crate::sim::timeline::Timeline;
 
 /// What a world came to.
@@ -31,6 +33,8 @@ pub struct Outcome {
     pub boots: Vec<u64>,
     /// What the nodes came to, if there are any.
     pub group: Option<GroupFigures>,
+    /// What each pool came to, by name, in the order of the file.
+    pub pools: Vec<(Arc<str>, PoolFigures)>,
     /// What was expected at some time, and what was.
     pub told: Vec<Told>,
     /// Claims that do not hold: each a place, the claim, and what was.
@@ -56,12 +60,37 @@ pub struct GroupFigures {
     pub released: u64,
     /// When two held it at once, if ever.
     pub two: Option<u64>,
+    /// When two nodes ran a service that moves, if ever, and which.
+    pub two_run: Option<(u64, Arc<str>)>,
 }
 
 impl GroupFigures {
     pub(super) fn unheld(&mut self, ms: u64) {
         self.unheld += ms;
         self.longest_unheld = self.longest_unheld.max(ms);
+    }
+}
+
+/// The figures of one pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PoolFigures {
+    /// When members were excluded, one each.
+    pub exclusions: Vec<u64>,
+    /// How long nobody took work, in milliseconds.
+    pub unserved: u64,
+    /// The longest at a stretch.
+    pub longest_unserved: u64,
+    /// How long work went to members that did none, of all of them together.
+    pub misled: u64,
+    /// What a balancer and people were told, in order of time, if that was asked for. Times are as in the
+    /// picture.
+    pub told: Vec<(u64, String)>,
+}
+
+impl PoolFigures {
+    pub(super) fn unserved(&mut self, ms: u64) {
+        self.unserved += ms;
+        self.longest_unserved = self.longest_unserved.max(ms);
     }
 }
 
@@ -95,6 +124,23 @@ impl Figures {
         self.longest_outage = self.longest_outage.max(ms);
     }
 
+    /// Those of the same service at another node. How long it worked nowhere is counted where the host is.
+    pub(super) fn gather(&mut self, other: Self) {
+        let lists = [
+            (&mut self.restarts, other.restarts),
+            (&mut self.needless, other.needless),
+            (&mut self.giveovers, other.giveovers),
+            (&mut self.deaths, other.deaths),
+        ];
+        for (own, more) in lists {
+            own.extend(more);
+            own.sort_unstable();
+        }
+        self.denials += other.denials;
+        self.detection = self.detection.max(other.detection);
+        self.seen |= other.seen;
+    }
+
     pub(super) fn seen(&mut self, status: Status) {
         self.seen |= 1 << (status as u8);
     }
@@ -121,7 +167,11 @@ impl Figures {
             | Measure::Boots
             | Measure::Takeovers
             | Measure::Unheld
-            | Measure::LongestUnheld => return None,
+            | Measure::LongestUnheld
+            | Measure::Exclusions
+            | Measure::Unserved
+            | Measure::LongestUnserved
+            | Measure::Misled => return None,
         })
     }
 
@@ -161,8 +211,42 @@ pub struct Told {
     pub role: Option<(Arc<str>, &'static str)>,
     /// Who holds the address, by name.
     pub holders: Option<Vec<Arc<str>>>,
+    /// On which nodes the service runs, by name.
+    pub runs: Option<Vec<Arc<str>>>,
+    /// How a pool stands, as far as something is expected of it.
+    pub pool: Option<PoolTold>,
     /// Where it came out otherwise.
     pub differences: Vec<Difference>,
+}
+
+/// How a pool stands, in the words of `expect`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolTold {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Each key, what was expected, and what came.
+    pub keys: Vec<(&'static str, String, String)>,
+}
+
+impl PoolTold {
+    pub(super) fn of(plan: &PoolPlan, part: &PoolPart, expected: &PoolExpect) -> Self {
+        let list = |places: &[usize]| format!("{:?}", pools::names(plan, places));
+        let faces = expected.faces.iter();
+        let faces = faces.map(|(word, places)| (*word, list(places), list(&part.with(word))));
+        let mut keys: Vec<_> = faces.collect();
+        let word = |why: Option<NoneLeft>| {
+            let word = match why {
+                None => "none",
+                Some(NoneLeft::NobodyIn) => "nobody_in",
+                Some(NoneLeft::AllBusy) => "all_busy",
+            };
+            format!("\"{word}\"")
+        };
+        keys.extend(expected.fallback.map(|why| ("fallback", word(why), word(part.none_left()))));
+        let frozen = part.frozen().is_some();
+        keys.extend(expected.frozen.map(|it| ("frozen", it.to_string(), frozen.to_string())));
+        Self { name: plan.name.clone(), keys }
+    }
 }
 
 /// One thing that is not as expected.
@@ -191,8 +275,15 @@ impl Told {
             resets: None,
             role: None,
             holders: None,
+            runs: None,
+            pool: None,
             differences: Vec::new(),
         }
+    }
+
+    /// Whether a key of `expect` is about the pool.
+    pub(super) fn is_of_pool(&self, key: &str) -> bool {
+        self.pool.iter().flat_map(|pool| &pool.keys).any(|(known, ..)| *known == key)
     }
 
     pub(super) fn judge(&mut self, expect: &Expect, names: &[Arc<str>]) {
@@ -218,6 +309,11 @@ impl Told {
         compare("role", role, self.role.as_ref().map(|(_, role)| (*role).to_owned()));
         let holders = expect.holders.map(|nodes| format!("{:?}", named(nodes, names)));
         compare("holders", holders, self.holders.as_ref().map(|names| format!("{names:?}")));
+        let runs = expect.runs.map(|nodes| format!("{:?}", named(nodes, names)));
+        compare("runs", runs, self.runs.as_ref().map(|names| format!("{names:?}")));
+        for (key, expected, came) in self.pool.iter().flat_map(|pool| &pool.keys) {
+            compare(*key, Some(expected.clone()), Some(came.clone()));
+        }
     }
 }
 
@@ -249,6 +345,7 @@ impl Outcome {
             resets: Vec::new(),
             boots: Vec::new(),
             group: None,
+            pools: Vec::new(),
             told: Vec::new(),
             broken_claims: Vec::new(),
             claims: 0,
@@ -272,6 +369,14 @@ impl Outcome {
                 Of::Host | Of::Group => vec![usize::MAX],
                 Of::Service(place) => vec![place],
                 Of::Every => (0..self.services.len()).collect(),
+                Of::Pool(place) => {
+                    let Some((name, figures)) = self.pools.get(place) else { continue };
+                    if let Some(came) = figures.contradicts(assert.claim) {
+                        let text = format!("{name}: {}: it is {came}", assert.text);
+                        self.broken_claims.push((assert.line, assert.column, text));
+                    }
+                    continue;
+                }
             };
             for place in places {
                 let Some(came) = self.contradicts(place, assert.claim) else { continue };
@@ -296,8 +401,11 @@ impl Outcome {
                 figures.had(had).then(|| format!("{word} at some time"))
             }
             Claim::NeverTwoActive => {
-                let at = self.group.as_ref()?.two?;
-                Some(format!("two hold the address at {}", crate::message::span::short(at)))
+                let group = self.group.as_ref()?;
+                let short = crate::message::span::short;
+                let held = group.two.map(|at| format!("two hold the address at {}", short(at)));
+                let run = group.two_run.as_ref();
+                held.or_else(|| run.map(|(at, name)| format!("two run {name} at {}", short(*at))))
             }
             Claim::Ends(word) => {
                 let last = figures?.last.word();
@@ -317,14 +425,31 @@ impl Outcome {
                     (None, Measure::LongestUnheld) => self.group.as_ref()?.longest_unheld,
                     (None, measure) => figures?.of(measure)?,
                 };
-                if relation.holds(figure, value) {
-                    return None;
-                }
-                let is_time = Measure::ALL.iter().any(|(_, it, time, _)| *it == measure && *time);
-                Some(if is_time { crate::message::span::short(figure) } else { figure.to_string() })
+                (!relation.holds(figure, value)).then(|| shown(measure, figure))
             }
         }
     }
+}
+
+impl PoolFigures {
+    fn contradicts(&self, claim: Claim) -> Option<String> {
+        let Claim::Bound { measure, relation, value, per_ms } = claim else { return None };
+        let figure = match (measure, per_ms) {
+            (Measure::Exclusions, Some(window)) => most_within(&self.exclusions, window),
+            (Measure::Exclusions, None) => self.exclusions.len() as u64,
+            (Measure::Unserved, _) => self.unserved,
+            (Measure::LongestUnserved, _) => self.longest_unserved,
+            (Measure::Misled, _) => self.misled,
+            _ => return None,
+        };
+        (!relation.holds(figure, value)).then(|| shown(measure, figure))
+    }
+}
+
+/// A figure in words.
+fn shown(measure: Measure, figure: u64) -> String {
+    let is_time = Measure::ALL.iter().any(|(_, it, time, _)| *it == measure && *time);
+    if is_time { crate::message::span::short(figure) } else { figure.to_string() }
 }
 
 const STATUSES: [Status; 5] =

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use giveover_core::time::Instant;
 use serde_json::{Value, json};
 
 use super::many::{Many, Run};
@@ -31,6 +32,9 @@ pub fn text(outcome: &Outcome, file: &str) -> String {
     if nodes > 0 {
         parts.push(counted(nodes, "node"));
     }
+    if !outcome.pools.is_empty() {
+        parts.push(counted(outcome.pools.len(), "pool"));
+    }
     let services = if parts.is_empty() { "a board".to_owned() } else { parts.join(" and ") };
     let length = span::compact(outcome.length);
     let events = outcome.events;
@@ -47,6 +51,7 @@ fn happenings(outcome: &Outcome, text: &mut String) {
     let Some(timeline) = &outcome.timeline else { return };
     let names = timeline.tracks.iter().map(|track| &track.name);
     let names = names.chain(timeline.lanes.iter().map(|lane| &lane.name));
+    let names = names.chain(outcome.pools.iter().map(|(name, _)| name));
     let width = names.map(|name| wide(name)).max().unwrap_or(0);
     let mut all: Vec<_> = timeline
         .tracks
@@ -68,6 +73,10 @@ fn happenings(outcome: &Outcome, text: &mut String) {
         let held = lane.held.iter().skip(1);
         let word = |held| if held { "holds the address" } else { "holds it no more" };
         all.extend(held.map(|(at, held)| (*at, &lane.name, word(*held).to_owned())));
+    }
+    for (name, figures) in &outcome.pools {
+        let told = figures.told.iter();
+        all.extend(told.map(|(at, word)| (Instant::from_millis(*at), name, word.clone())));
     }
     all.sort_by_key(|(at, ..)| *at);
     let more = all.len().saturating_sub(MOST);
@@ -124,6 +133,16 @@ fn figures(outcome: &Outcome, text: &mut String) {
             let _ = writeln!(text, "nodes: two held the address at {}", span::short(at));
         }
     }
+    for (name, pool) in &outcome.pools {
+        let _ = writeln!(
+            text,
+            "{name}: {}; nobody took work for {}, {} at a stretch; {} went to who did none",
+            counted(pool.exclusions.len(), "exclusion"),
+            span::short(pool.unserved),
+            span::short(pool.longest_unserved),
+            span::short(pool.misled)
+        );
+    }
     if !outcome.resets.is_empty() || !outcome.boots.is_empty() {
         let (resets, boots) = (outcome.resets.len(), outcome.boots.len());
         let _ = writeln!(text, "host: {}, {}", counted(resets, "reset"), counted(boots, "boot"));
@@ -155,6 +174,9 @@ fn wrong(outcome: &Outcome, file: &str, text: &mut String) {
             let who = match (*key, &told.role, &told.service) {
                 ("role", Some((node, _)), _) => format!("{node}: "),
                 ("role" | "holders", ..) => String::new(),
+                (key, ..) if told.is_of_pool(key) => {
+                    told.pool.as_ref().map_or(String::new(), |pool| format!("{}: ", pool.name))
+                }
                 (_, _, service) => {
                     service.as_ref().map_or(String::new(), |name| format!("{name}: "))
                 }
@@ -214,6 +236,9 @@ pub fn json_lines(outcome: &Outcome) -> String {
             "role": told.role.as_ref().map(|(_, role)| role),
             "holders": told.holders.as_ref()
                 .map(|names| names.iter().map(|name| &**name).collect::<Vec<_>>()),
+            "runs": told.runs.as_ref()
+                .map(|names| names.iter().map(|name| &**name).collect::<Vec<_>>()),
+            "pool": told.pool.as_ref().map(|pool| &*pool.name),
             "differences": told.differences.iter().map(|it| {
                 json!({ "key": it.key, "expected": it.expected, "came": it.came })
             }).collect::<Vec<_>>(),
@@ -237,6 +262,11 @@ pub fn json_lines(outcome: &Outcome) -> String {
             }));
         }
     }
+    for (name, pool) in &outcome.pools {
+        for (at, what) in &pool.told {
+            line(json!({ "scenario": outcome.name, "at_ms": at, "pool": &**name, "what": what }));
+        }
+    }
     line(json!({
         "scenario": outcome.name,
         "seed": outcome.seed,
@@ -252,6 +282,13 @@ pub fn json_lines(outcome: &Outcome) -> String {
             "longest_unheld_ms": group.longest_unheld,
             "two_holders_ms": group.two,
         })),
+        "pools": outcome.pools.iter().map(|(name, pool)| json!({
+            "name": &**name,
+            "exclusions": pool.exclusions,
+            "unserved_ms": pool.unserved,
+            "longest_unserved_ms": pool.longest_unserved,
+            "misled_ms": pool.misled,
+        })).collect::<Vec<_>>(),
         "claims": outcome.claims,
         "broken_claims": outcome.broken_claims.iter().map(|(line, column, why)| {
             json!({ "line": line, "column": column, "why": why })

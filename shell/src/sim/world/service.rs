@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use giveover_core::failure::{Cause, Phase, ProbeResult};
-use giveover_core::monitor::{Action, Origin, Ticket};
+use giveover_core::monitor::{Action, Origin, Status, Ticket};
 use giveover_core::time::Instant;
 use giveover_core::weight::Weight;
 
@@ -24,6 +24,10 @@ pub(super) struct Service {
     pub(super) alive: bool,
     /// It has been handed over, and runs there.
     pub(super) elsewhere: bool,
+    /// Nobody sees to it that it stops in time.
+    pub(super) stray: bool,
+    /// Its status in the end at the node where it runs, if that is not the host.
+    pub(super) last_elsewhere: Option<Status>,
     /// The host does not let it run.
     pub(super) frozen: bool,
     pub(super) ills: Vec<Ill>,
@@ -74,6 +78,12 @@ pub(super) enum Stage {
         fails: bool,
     },
     Starting,
+    /// Stopped because its group is let go here.
+    Leaving {
+        fails: bool,
+    },
+    /// Started because its group is active here.
+    Entering,
 }
 
 impl Service {
@@ -83,6 +93,8 @@ impl Service {
             monitor: machine::boxed(plan.policy, Instant::default()),
             alive: false,
             elsewhere: false,
+            stray: false,
+            last_elsewhere: None,
             frozen: false,
             ills: Vec::new(),
             leaks_at: NEVER,

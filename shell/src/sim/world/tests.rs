@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::scenario::{Form, load_form_str};
+use crate::config::world::NodeDoes;
 
 fn world(name: &str, text: &str) -> World {
     match load_form_str(name, text) {
@@ -277,4 +278,141 @@ fn nodes_are_drawn() {
         told.contains("20m of 3 nodes, seed 1") && told.contains("holds the address"),
         "{told}"
     );
+}
+
+/// Whatever happens to members, agents, our network and our daemon: the floor holds, and blind is frozen.
+#[test]
+fn a_storm_of_members_breaks_no_invariant() {
+    let mut text = "length = \"2h\"\n[host]\ntrusted = 2\nboot_takes = \"20s\"\n[pool.p]\nmembers = \
+                    [\"a\", \"b\", \"c\"]\nbackup = [\"c\"]\nmin_members = 2\nheartbeat = \"5s\"\nbusy = { from = \
+                    \"80%\", until = \"60%\" }\n"
+        .to_owned();
+    let mut fault = |every: &str, what: &str| {
+        text += &format!("[[fault]]\nevery = \"{every}\"\n{what}\nfor = [\"1s\", \"3m\"]\n");
+    };
+    for member in ["a", "b", "c"] {
+        for does in crate::config::world::MemberDoes::WORDS {
+            fault("15m", &format!("member = \"p/{member}\"\ndoes = \"{does}\""));
+        }
+    }
+    for what in
+        ["network = \"cut\"", "trusted = \"silent\"", "daemon = \"crash\"", "host = \"reboot\""]
+    {
+        fault("20m", what);
+    }
+    fault("20m", "daemon = \"pause\"");
+    let world = world("members", &text);
+    let mut exclusions = 0;
+    for seed in 0..8 {
+        let outcome = watched(&world, seed);
+        assert_eq!(outcome.broken, None, "seed {seed}");
+        exclusions += outcome.pools[0].1.exclusions.len();
+    }
+    assert!(exclusions > 25, "{exclusions}");
+}
+
+/// Without trusted servers everybody is excluded when our own network is cut, and the figures say so.
+#[test]
+fn blindness_that_nobody_tells_of_is_taken_for_a_failure() {
+    let text = |trusted: u32| {
+        format!(
+            "length = \"10m\"\n[host]\ntrusted = {trusted}\n[pool.p]\nmembers = [\"a\", \"b\"]\n\
+             min_members = 0\n[[fault]]\nat = \"3m\"\nnetwork = \"cut\"\nfor = \"2m\"\n[[expect]]\n\
+             at = \"4m\"\nin = []\nfallback = \"nobody_in\"\n[assert]\np = \"unserved < 1m\"\n"
+        )
+    };
+    let alone = played(&text(0));
+    assert_eq!(alone.broken, None);
+    assert!(alone.told[0].differences.is_empty(), "{:?}", alone.told);
+    let claim = alone.broken_claims.first().expect("it does not hold");
+    assert!(claim.2.contains("p: unserved < 1m: it is "), "{claim:?}");
+    let told = super::text(&alone, "world");
+    assert!(told.contains("a out") && told.contains("fallback acts"), "{told}");
+    let asked = played(&text(2));
+    assert_eq!(asked.pools[0].1.unserved, 0);
+    let differences = &asked.told[0].differences;
+    assert!(differences.iter().any(|it| it.key == "in"), "{differences:?}");
+    let told = super::text(&asked, "world");
+    assert!(told.contains("p: + in = [\"a\", \"b\"]"), "{told}");
+    let last = json_lines(&asked).lines().last().map(str::to_owned).expect("a line");
+    assert!(last.contains("\"longest_unserved_ms\":0"), "{last}");
+}
+
+const MOVES: &str = "[service.web]\nstart_takes = \"1s\"\nstop_takes = \"2s\"\npolicy = { \
+     thorough_probe_interval = \"5s\", probe_timeout = \"1s\", retry_interval = \"300s\" }\n\
+     [group.g]\nservices = [\"web\"]\n";
+
+/// Whatever becomes of nodes and links: a service runs on one of them, and goes on elsewhere.
+#[test]
+fn a_storm_of_nodes_lets_no_service_run_twice() {
+    for quorum in ["majority", "fence", "stay"] {
+        let third = if quorum == "majority" { "[node.c]\n" } else { "" };
+        let mut text = format!(
+            "{}{third}[cluster]\nquorum = \"{quorum}\"\n[host]\nboot_takes = [\"5s\", \"60s\"]\n{MOVES}",
+            PAIR.replace("10m", "2h")
+        );
+        for node in ["a", "b"] {
+            for does in NodeDoes::WORDS {
+                text += &format!(
+                    "[[fault]]\nevery = \"15m\"\nnode = \"{node}\"\ndoes = \"{does}\"\nfor = [\"1s\", \
+                     \"2m\"]\n"
+                );
+            }
+        }
+        for does in ["die", "refuse", "fail_start", "giveover"] {
+            text += &format!(
+                "[[fault]]\nevery = \"10m\"\nservice = \"web\"\ndoes = \"{does}\"\n{}",
+                if does == "die" || does == "giveover" { "" } else { "for = \"20s\"\n" }
+            );
+        }
+        text += "[[fault]]\nevery = \"30m\"\nhost = \"hang\"\nfor = [\"1s\", \"2m\"]\n";
+        let world = world("moves", &text);
+        let mut takeovers = 0;
+        for seed in 0..8 {
+            let outcome = watched(&world, seed);
+            assert_eq!(outcome.broken, None, "{quorum}, seed {seed}");
+            takeovers += outcome.group.expect("nodes").takeovers.len();
+            let outage = outcome.services[0].outage;
+            assert!(outage < outcome.length, "{quorum}, seed {seed}: it ran at some time");
+        }
+        assert!(takeovers > 4, "{quorum}: {takeovers}");
+    }
+}
+
+/// It is proven stopped on one node before it is started on the other; one that cannot be stopped stays.
+#[test]
+fn what_cannot_be_stopped_is_not_handed_over() {
+    let text = |ill: &str| {
+        format!(
+            "{PAIR}[cluster]\nquorum = \"stay\"\n{MOVES}[[fault]]\nat = \"2m\"\nservice = \"web\"\n\
+             does = \"{ill}\"\nfor = \"7m\"\n[[fault]]\nat = \"3m\"\nservice = \"web\"\ndoes = \
+             \"giveover\"\n[[expect]]\nat = \"2m30s\"\nservice = \"web\"\nruns = [\"a\"]\n[[expect]]\n\
+             at = \"6m\"\nservice = \"web\"\nruns = [\"{}\"]\n[assert]\ngroup = \"never two active\"\n",
+            if ill == "fail_stop" { "a" } else { "b" }
+        )
+    };
+    for ill in ["fail_stop", "slow"] {
+        let outcome = played(&text(ill));
+        assert!(outcome.is_right(), "{ill}\n{}", super::text(&outcome, "world"));
+    }
+}
+
+/// A daemon that is killed leaves its services running: with a majority they are started elsewhere all
+/// the same, which is told; where the peer is fenced they are not.
+#[test]
+fn what_nobody_watches_runs_twice_unless_it_is_fenced() {
+    let text = |quorum: &str| {
+        let third = if quorum == "majority" { "[node.c]\n" } else { "" };
+        format!(
+            "{PAIR}{third}[cluster]\nquorum = \"{quorum}\"\n{MOVES}[[fault]]\nat = \"3m\"\nnode = \
+             \"a\"\ndoes = \"crash\"\nfor = \"2m\"\n[assert]\ngroup = \"never two active\"\n"
+        )
+    };
+    let left = played(&text("majority"));
+    assert_eq!(left.broken, None);
+    let claim = left.broken_claims.first().expect("it does not hold");
+    assert!(claim.2.contains("it is two run web at "), "{claim:?}");
+    let fenced = played(&text("fence"));
+    assert!(fenced.is_right(), "{}", super::text(&fenced, "world"));
+    assert!(fenced.group.is_some_and(|group| group.takeovers.len() == 1));
 }

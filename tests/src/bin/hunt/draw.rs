@@ -1,7 +1,7 @@
 //! Worlds drawn by chance: as a scenario file in pieces, so that pieces can be left out again.
 
 use giveover::config::scenario::{Form, load_form_str};
-use giveover::config::world::{NodeDoes, Verb, World};
+use giveover::config::world::{MemberDoes, NodeDoes, Verb, World};
 use giveover::sim::world::Random;
 
 /// A scenario file in pieces: the head is needed, each of the others may go.
@@ -57,11 +57,17 @@ impl Draft {
                 ["alarm", "none", "off", "cycle"][r.below(4) as usize]
             );
         }
+        let pool = r.percent(20).then(|| Pool::draw(r));
+        head += &pool.as_ref().map_or_else(String::new, Pool::text);
         let faults = 3 + r.below(14);
         let mut pieces: Vec<String> =
             (0..faults).map(|_| fault(length_s, services, board, r)).collect();
         for _ in 0..r.below(4) {
             pieces.push(close_behind(length_s, services, r));
+        }
+        if let Some(pool) = &pool {
+            let faults = 3 + r.below(10);
+            pieces.extend((0..faults).map(|_| pool.fault(length_s, r)));
         }
         if r.percent(50) {
             let service = r.below(services);
@@ -97,9 +103,20 @@ impl Draft {
             let starts = r.below(30_000);
             head += &format!("[node.n{node}]\nstarts = \"{starts}ms\"\ndrift = \"{drift}ppm\"\n");
         }
-        let faults = 2 + r.below(12);
+        let moving = if r.percent(50) { 1 + r.below(2) } else { 0 };
+        if moving > 0 {
+            let names: Vec<String> = (0..moving).map(|number| format!("\"s{number}\"")).collect();
+            head += &format!("[group.g]\nservices = [{}]\n", names.join(", "));
+        }
+        for number in 0..moving {
+            head += &service(number, false, r);
+        }
+        let faults = 2 + r.below(12) + 3 * moving;
         let pieces = (0..faults).map(|_| {
             let (at, lasts) = (r.below(length_s * 1000), 100 + r.below(30_000));
+            if moving > 0 && r.percent(35) {
+                return fault(length_s, moving, false, r);
+            }
             let (one, other) = (r.below(count), r.below(count));
             let what = if one != other && r.percent(50) {
                 let does = ["cut", "cut_one_way"][r.below(2) as usize];
@@ -203,7 +220,7 @@ fn fault(length_s: u64, services: u64, board: bool, r: &mut Random) -> String {
         }
         return text;
     }
-    let boards = ["reset", "store_fails", "link_lost", "jumper", "clear"];
+    let boards = ["reset", "store_fails", "link_lost", "jumper", "clear", "torn", "torn"];
     let (key, word) = match r.below(if board { 12 } else { 10 }) {
         0 | 1 => ("daemon", "crash"),
         2 => ("daemon", "pause"),
@@ -213,11 +230,62 @@ fn fault(length_s: u64, services: u64, board: bool, r: &mut Random) -> String {
         7 => ("disk", ["torn", "lost", "full"][r.below(3) as usize]),
         8 | 9 if board => ("host", "hang"),
         8 | 9 => ("clock", "drift"),
-        _ => ("board", boards[r.below(5) as usize]),
+        _ => ("board", boards[r.below(boards.len() as u64) as usize]),
     };
     text += &format!("{key} = \"{word}\"\n");
     if key == "clock" {
         text += &format!("by = \"{}ppm\"\n", r.below(100_000));
     }
     text + &lasts(r)
+}
+
+/// A pool as it was drawn.
+struct Pool {
+    members: u64,
+    min_members: u64,
+    head: String,
+}
+
+impl Pool {
+    fn draw(r: &mut Random) -> Self {
+        let members = 1 + r.below(5);
+        let min_members = r.below(members + 1);
+        let interval = [1, 2, 5][r.below(3) as usize];
+        let (count, of) = (1 + r.below(4), r.below(3));
+        let mut head = format!(
+            "interval = \"{interval}s\"\nrise = {}\nfall = {{ count = {count}, of = {} }}\n",
+            1 + r.below(3),
+            count + of
+        );
+        if members > 1 && r.percent(40) {
+            head += &format!("backup = [\"m{}\"]\n", members - 1);
+        }
+        if r.percent(50) {
+            head += "heartbeat = \"3s\"\n";
+        }
+        if r.percent(40) {
+            head += "busy = { from = \"80%\", until = \"60%\" }\n";
+        }
+        if r.percent(40) {
+            head += "none_left = true\n";
+        }
+        Self { members, min_members, head }
+    }
+
+    fn text(&self) -> String {
+        let names: Vec<String> = (0..self.members).map(|it| format!("\"m{it}\"")).collect();
+        let (names, floor) = (names.join(", "), self.min_members);
+        format!("[pool.p]\nmembers = [{names}]\nmin_members = {floor}\n{}", self.head)
+    }
+
+    fn fault(&self, length_s: u64, r: &mut Random) -> String {
+        let words = MemberDoes::WORDS;
+        let does = words[r.below(words.len() as u64) as usize];
+        let (at, member) = (r.below(length_s * 1000), r.below(self.members));
+        let lasts = match r.below(4) {
+            0 => String::new(),
+            _ => format!("for = \"{}ms\"\n", 500 + r.below(120_000)),
+        };
+        format!("[[fault]]\nat = \"{at}ms\"\nmember = \"p/m{member}\"\ndoes = \"{does}\"\n{lasts}")
+    }
 }

@@ -1,6 +1,8 @@
 //! Looks for bugs: draws worlds, plays each with every invariant looked at after every step, and
 //! shrinks one in which something breaks to a short scenario file.
 //!
+//! A board in a world is the real firmware library.
+//!
 //! Built with the feature `defects` it can also put old bugs in, one after the other, and see each of
 //! them found. None is in until then, so that the program that looks is the one that was seen to find.
 
@@ -20,11 +22,13 @@ use shrink::{broken, shrink};
 const HELP: &str = "\
 hunt [--minutes N | --schedules N] [--seed N] [--keep DIR]
 hunt --defects [--seconds N]
+hunt --replay FILE
 
   --minutes N     look for so long [1]
   --schedules N   look at so many worlds instead
   --seed N        from this seed on [the time of day]
   --keep DIR      where the scenario file of a find goes [the directory for temporary files]
+  --replay FILE   play one world again, as it was played here
   --defects       put each old bug in and find it, each within --seconds N [15]
 ";
 
@@ -35,6 +39,7 @@ struct Args {
     keep: PathBuf,
     defects: bool,
     seconds: u64,
+    replay: Option<PathBuf>,
 }
 
 fn args() -> Result<Args, String> {
@@ -46,6 +51,7 @@ fn args() -> Result<Args, String> {
         keep: std::env::temp_dir(),
         defects: false,
         seconds: 15,
+        replay: None,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -57,6 +63,7 @@ fn args() -> Result<Args, String> {
             "--seed" => args.seed = number(value()?)?,
             "--seconds" => args.seconds = number(value()?)?,
             "--keep" => args.keep = PathBuf::from(value()?),
+            "--replay" => args.replay = Some(PathBuf::from(value()?)),
             "--defects" => args.defects = true,
             _ => return Err(HELP.to_owned()),
         }
@@ -72,7 +79,11 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let found = if args.defects { defects(&args) } else { hunt(&args) };
+    let found = match &args.replay {
+        Some(file) => replay(file),
+        None if args.defects => defects(&args),
+        None => hunt(&args),
+    };
     if found { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
@@ -103,7 +114,7 @@ fn look(seed: u64, enough: impl Fn(u64) -> bool + Sync, tell: bool) -> Hunted {
                     let Some(world) = draft.world() else { continue };
                     let options =
                         giveover::sim::world::Options { seed: None, record: false, watch: true };
-                    let outcome = giveover::sim::world::play(&world, options);
+                    let outcome = giveover_tests::boarded::play_both(&world, options);
                     events.fetch_add(outcome.events, Ordering::Relaxed);
                     if outcome.broken.is_some() {
                         let mut find = find.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,6 +161,35 @@ fn hunt(args: &Args) -> bool {
     true
 }
 
+/// True if anything in the world of `file` is not as it should be.
+fn replay(file: &Path) -> bool {
+    use giveover::config::scenario::{Form, load_form_str};
+    let name = file.display().to_string();
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) => {
+            eprintln!("{name}: {error}");
+            return true;
+        }
+    };
+    match load_form_str(&name, &text) {
+        Ok(Form::Large(world)) => {
+            let options = giveover::sim::world::Options { seed: None, record: true, watch: true };
+            let outcome = giveover_tests::boarded::play_both(&world, options);
+            print!("{}", giveover::sim::world::text(&outcome, &name));
+            !outcome.is_right()
+        }
+        Ok(Form::Small(_)) => {
+            eprintln!("{name}: that is the small form: `giveover simulate` plays it");
+            true
+        }
+        Err(report) => {
+            eprintln!("{report}");
+            true
+        }
+    }
+}
+
 fn tell_find(seed: u64, keep: &Path) {
     let draft = shrink(&Draft::draw(seed));
     let (at, why) = broken(&draft).unwrap_or_default();
@@ -157,7 +197,7 @@ fn tell_find(seed: u64, keep: &Path) {
     println!("seed {seed}: after {} ms an invariant does not hold: {why}\n", at);
     println!("{}", draft.text());
     match std::fs::write(&file, draft.text()) {
-        Ok(()) => println!("to replay it: giveover simulate --watch {}", file.display()),
+        Ok(()) => println!("to replay it: cargo xtask hunt --replay {}", file.display()),
         Err(error) => println!("{}: {error}", file.display()),
     }
 }

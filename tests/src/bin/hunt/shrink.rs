@@ -1,13 +1,14 @@
 //! From a world in which something breaks to a short one in which it still does.
 
-use giveover::sim::world::{Options, play};
+use giveover::sim::world::Options;
+use giveover_tests::boarded::play_both;
 
 use crate::draw::Draft;
 
 /// What breaks in this world, if anything: when, and what.
 pub(crate) fn broken(draft: &Draft) -> Option<(u64, String)> {
     let world = draft.world()?;
-    play(&world, Options { seed: None, record: false, watch: true }).broken
+    play_both(&world, Options { seed: None, record: false, watch: true }).broken
 }
 
 /// Leaves out whatever can be, as long as something still breaks.
