@@ -37,7 +37,8 @@ fn a_stopped_monitor_blames_no_service() {
     assert!(!events.iter().any(|event| event["event"] == "failure"), "{events:?}");
 }
 
-/// Each of these costs one probe and leaves no process. // req 0.46 0.47
+/// Each of these costs one probe and leaves no process.
+// req 0.46 0.47
 #[test]
 fn commands_without_manners_cost_one_probe_each_and_leave_nothing() {
     let id = std::process::id(); // a fraction of a second that only our sleeps have

@@ -11,7 +11,8 @@ use giveover_tests::{Daemon, free_port, text_of};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 
 /// One of three is active by votes, the others join as standbys; people move it, and the stop of
-/// the active is its vote. // req 2.1 2.20 2.37 2.68
+/// the active is its vote.
+// req 2.1 2.20 2.37 2.68
 #[test]
 fn a_service_runs_on_one_node_and_moves_when_it_is_told() {
     let shared = Shared::new(3, "quorum = \"majority\"");
@@ -53,7 +54,7 @@ fn a_service_runs_on_one_node_and_moves_when_it_is_told() {
 }
 
 /// The active is killed: the others vote. What it left running is stopped before it joins again.
-/// // req 2.2 2.14
+// req 2.2 2.14
 #[test]
 fn a_killed_active_is_replaced_and_joins_again_as_a_standby() {
     let shared = Shared::new(3, "quorum = \"majority\"");
@@ -106,7 +107,8 @@ fn an_active_that_nobody_answers_lets_go() {
 }
 
 /// `stay`: the notice of a stop is enough, silence is not, a person's word is. Over IPv6, where
-/// there is any. // req 2.62 2.63 2.67 2.68
+/// there is any.
+// req 2.62 2.63 2.67 2.68
 #[test]
 fn under_stay_only_a_person_replaces_a_silent_active() {
     let mut shared = Shared::new(2, "quorum = \"stay\"");
@@ -218,7 +220,8 @@ fn refused(daemon: &mut Daemon) -> (Option<i32>, String) {
     (status.code(), daemon.log_text())
 }
 
-/// A node that cannot take part says why, and with which exit status. // req 2.51
+/// A node that cannot take part says why, and with which exit status.
+// req 2.51
 #[test]
 fn a_node_that_cannot_take_part_says_why() {
     let shared = Shared::new(3, "quorum = \"majority\"");

@@ -76,7 +76,8 @@ fn either_active(all: &[Daemon]) -> usize {
 }
 
 /// `run = "all"`: the service runs on both, whoever is active; a death is a restart here, and a
-/// person moves only what one node has. // req 2.3
+/// person moves only what one node has.
+// req 2.3
 #[test]
 fn with_run_all_every_node_runs_the_service_and_only_the_holder_changes() {
     let shared = Everywhere::new();
@@ -146,7 +147,8 @@ fn with_run_all_a_faulty_service_gives_the_group_over_and_stays() {
 }
 
 /// The group's checks fail `life` times in a row at the active: it is down, and stands again only
-/// once one passes. The others see why. // req 2.6 2.8 2.10 2.75
+/// once one passes. The others see why.
+// req 2.6 2.8 2.10 2.75
 #[test]
 fn with_run_all_a_node_whose_checks_fail_is_down_until_they_pass() {
     let shared = Everywhere::new();
@@ -202,7 +204,8 @@ fn the_checks_of_a_group_that_runs_on_its_active_give_it_over() {
     never_twice(&[&all[0], &all[1]]);
 }
 
-/// What is made of a pgpool.conf is a configuration as it stands. // req 2.3 2.74
+/// What is made of a pgpool.conf is a configuration as it stands.
+// req 2.3 2.74
 #[test]
 fn what_is_imported_from_pgpool_is_taken() {
     let dir = tempfile::tempdir().expect("a directory");

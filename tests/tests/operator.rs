@@ -11,7 +11,8 @@ fn starts(daemon: &Daemon) -> usize {
     text.lines().count()
 }
 
-/// Done as an operator would, by the command line. // req 0.9 1.2 1.13 1.29
+/// Done as an operator would, by the command line.
+// req 0.9 1.2 1.13 1.29
 #[test]
 fn failures_restart_within_the_budget_and_past_it_wait() {
     let (daemon, _) = puppet("");
@@ -82,7 +83,8 @@ fn what_is_stopped_stays_stopped_until_it_is_started() {
     let _ = daemon.ok(&["wait", "web", "--for", "ok", "--timeout", "20s"]);
 }
 
-/// The whole way on one node: question, proven stop, command. // req 1.30 1.31 1.32
+/// The whole way on one node: question, proven stop, command.
+// req 1.30 1.31 1.32
 #[test]
 fn past_the_budget_it_is_given_over_by_command() {
     let (daemon, _) = puppet(
@@ -247,7 +249,8 @@ fn errors_have_their_exit_statuses() {
     assert_eq!(output.status.code(), Some(4), "{}", text_of(&output));
 }
 
-/// What a foreign process monitor may say, and how one drills. // req 1.5 1.6
+/// What a foreign process monitor may say, and how one drills.
+// req 1.5 1.6
 #[test]
 fn reports_from_outside_count_like_probes_and_deaths() {
     let (daemon, _) = puppet("");

@@ -63,7 +63,8 @@ fn the_address_moves_and_never_two_have_it() {
 }
 
 /// `run = "all"`: both serve, the address has one holder. A holder that its own checks find ill lets
-/// go of it, and its service runs on. // req 2.3 2.6 2.16 2.75
+/// go of it, and its service runs on.
+// req 2.3 2.6 2.16 2.75
 #[test]
 fn with_run_all_both_serve_and_the_address_goes_where_the_checks_pass() {
     if !is_root("networks of our own") {

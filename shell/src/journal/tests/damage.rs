@@ -63,7 +63,8 @@ fn read(current: Option<&[u8]>, earlier: Option<&[u8]>) -> (Recovered, GoOn) {
     })
 }
 
-/// Peers' item 9. // req 0.52
+/// Peers' item 9.
+// req 0.52
 #[test]
 fn cut_at_any_byte_it_is_what_was_written_before_the_cut() {
     let written = Written::new(11, 12);

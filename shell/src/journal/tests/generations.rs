@@ -30,7 +30,8 @@ fn place_has_next(journal: &Journal) -> bool {
     journal.place().next().exists()
 }
 
-/// Random runs, ended by a crash each, through several generations. // req 0.52
+/// Random runs, ended by a crash each, through several generations.
+// req 0.52
 #[test]
 fn machines_are_the_same_after_any_number_of_crashes() {
     let mut generations = 0;
