@@ -1,3 +1,3 @@
 #![no_main]
 
-giveover_fuzz::dialogue!(r#"{ url = "remote://127.0.0.1/web" }"#);
+giveover_fuzz::dialogue!(r#"{ url = "remote://127.0.0.1:9707/web" }"#);
