@@ -11,7 +11,7 @@ fn daemon() -> (Daemon, String) {
     let text = format!(
         "[policy.default]\n\
          thorough_probe_interval = \"100ms\"\n\
-         probe_timeout  = \"2s\"\n\
+         probe_timeout  = \"8s\"\n\
          retry_count    = 3\n\
          retry_interval = \"10m\"\n\
          restart_delay  = [\"0s\"]\n\
