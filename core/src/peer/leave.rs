@@ -35,7 +35,7 @@ pub(super) struct Release {
     ticket: Option<Ticket>,
     again: Instant,
     pub(super) then: Then,
-    /// What nobody renews is gone by then; what an earlier life left has no known end.
+    /// What nobody renews is gone by then; services, and what an earlier life left, have no known end.
     lapse: Option<Instant>,
 }
 
@@ -72,7 +72,7 @@ impl<const N: usize> Peer<N> {
         let stop = reign.leaving.is_some_and(|leaving| leaving.stop);
         let then = if stop { Then::Gone } else { then };
         let ticket = self.ticket();
-        let lapse = Some(reign.held_until);
+        let lapse = self.rules.lapses.then_some(reign.held_until);
         self.stage = Stage::Releasing(Release { ticket: Some(ticket), again: now, then, lapse });
         out.push(Action::Release { ticket, how: How::AtOnce });
     }

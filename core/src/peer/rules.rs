@@ -118,6 +118,8 @@ pub struct Members {
 pub struct Rules {
     pub(super) limits: Limits,
     pub(super) members: Members,
+    /// What is held ends by itself with its lifetime, as an address does.
+    pub(super) lapses: bool,
     #[cfg(feature = "defects")]
     pub(super) without: Option<super::Defect>,
 }
@@ -202,9 +204,17 @@ impl Rules {
         Ok(Self {
             limits,
             members,
+            lapses: true,
             #[cfg(feature = "defects")]
             without: None,
         })
+    }
+
+    /// The same where services are held too. They do not end with a lifetime: only their proven end
+    /// is a release, and before it nobody is told and no vote is given.
+    #[must_use]
+    pub const fn with_services(self) -> Self {
+        Self { lapses: false, ..self }
     }
 
     /// Rules that one rule is missing from, and that nobody has checked.
@@ -215,7 +225,7 @@ impl Rules {
         members: Members,
         without: Option<super::Defect>,
     ) -> Self {
-        Self { limits, members, without }
+        Self { limits, members, lapses: true, without }
     }
 
     /// The rule that is missing.

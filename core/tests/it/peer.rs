@@ -27,7 +27,10 @@ fn pair(quorum: Quorum) -> World {
 }
 
 fn three() -> World {
-    let mut world = World::new(members(3, 0, MAJORITY));
+    three_of(World::new(members(3, 0, MAJORITY)))
+}
+
+fn three_of(mut world: World) -> World {
     for node in [A, B, C] {
         world.start(node);
         world.run(1_000);
@@ -447,6 +450,29 @@ fn a_release_that_fails_waits_for_the_lapse() {
     assert!(!world.holders().contains(&A));
     world.run(20_000);
     assert_eq!((world.holders(), world.overlap), (vec![B], 0));
+}
+
+/// Services do not end with the lifetime of an address: before their end is proven nobody is told, and
+/// the others wait as for one that is silent.
+#[test]
+fn a_release_of_services_is_over_when_it_is_proven_and_not_before() {
+    let mut world = World::new(members(3, 0, MAJORITY));
+    world.services = true;
+    let mut world = three_of(world);
+    world.site(A).release = false;
+    world.site(A).did.clear();
+    world.site(A).look.own = Some(false);
+    world.run(28_000);
+    while world.holders() != [B] {
+        world.run(10);
+        assert_eq!(world.sites[0].did.iter().find(|did| **did == "leave"), None, "not proven");
+    }
+    world.run(20_000);
+    assert!(!world.sites[0].did.contains(&"leave"));
+    world.site(A).release = true;
+    world.run(5_000);
+    assert!(world.sites[0].did.contains(&"leave"), "{:?}", world.sites[0].did);
+    assert_eq!((world.role(A), world.holders(), world.overlap), (Role::Down, vec![B], 0));
 }
 
 /// P12, tables W11 and W12: who differs is refused, with the reason on both sides.

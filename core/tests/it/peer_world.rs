@@ -65,6 +65,8 @@ pub(crate) struct World {
     pub(crate) now: u64,
     pub(crate) sites: Vec<Site>,
     pub(crate) limits: Limits,
+    /// Services are held with the address.
+    pub(crate) services: bool,
     /// Frames under way: when, from, to.
     frames: Vec<(u64, Node, Node, Message)>,
     pub(crate) cut: Vec<(Node, Node)>,
@@ -103,6 +105,7 @@ impl World {
         Self {
             now: BEGIN,
             sites: (0..members.count).map(site).collect(),
+            services: false,
             limits: Limits::DEFAULT,
             frames: Vec::new(),
             cut: Vec::new(),
@@ -146,9 +149,10 @@ impl World {
     }
 
     pub(crate) fn start(&mut self, node: Node) {
-        let (now, limits) = (ms(self.now), self.limits);
+        let (now, limits, services) = (ms(self.now), self.limits, self.services);
         let site = self.site(node);
         let rules = Rules::new(limits, site.members, 5).expect("rules that work");
+        let rules = if services { rules.with_services() } else { rules };
         site.peer = Some(Peer::new(rules, site.digests, site.disk, now));
         site.quit = false;
         self.tell(node, Event::Begin);

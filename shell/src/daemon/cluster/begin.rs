@@ -126,7 +126,10 @@ impl Daemon {
             .map_err(|error| Lacking(exit::CONFIGURATION, format!("giveover: cluster: {error}")))?;
         let group = |(place, group): (usize, &crate::config::plan::GroupPlan)| Group {
             machine: Box::new(Peer::new(
-                rules,
+                match group.everywhere || group.services.is_empty() {
+                    true => rules,
+                    false => rules.with_services(),
+                },
                 digest::of(plan, group),
                 store.group(&group.name),
                 now,

@@ -319,8 +319,6 @@ impl<'w> Play<'w> {
         if !service.alive {
             return self.left(place, true);
         }
-        // what is killed may still run for a moment when a vote of ours has let another begin
-        service.stray |= limit.is_some();
         let fails = service.has(Verb::FailStop);
         let takes = match fails {
             true => u64::from(plan.policy.limits().stop_timeout.as_millis()),

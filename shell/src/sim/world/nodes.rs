@@ -199,7 +199,10 @@ impl Cluster {
         let Some(site) = self.sites.get_mut(place) else { return };
         site.starts = NEVER;
         site.carrier = Carrier::new(false, false, false);
-        let Ok(rules) = Rules::new(limits, members, MOST_NODES) else { return };
+        let Ok(mut rules) = Rules::new(limits, members, MOST_NODES) else { return };
+        if !self.group.services.is_empty() {
+            rules = rules.with_services();
+        }
         let at = site.clock.at(now);
         site.peer = Some(Box::new(Peer::new(rules, Digests::default(), site.disk, at)));
         self.wanted.push_back((place, Wanted::Up));
