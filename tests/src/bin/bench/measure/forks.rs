@@ -3,19 +3,21 @@
 //! The process connector tells of every fork on the machine and who made it; the alternative,
 //! `processes` in `/proc/stat`, counts everybody's. The connector may ask for rights: without
 //! them the alternative is used, and a machine that does nothing else makes no difference.
+//!
+//! What the kernel tells is fetched every few milliseconds, not waited for: who sleeps on the
+//! socket is woken by each fork, exec and exit of what is measured, and that one pays for it.
 
 use crate::measure::netlink::Message;
 use crate::why::{While, Why};
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use rustix::net::netlink::{self, SocketAddrNetlink};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, send, socket_with,
     sockopt::set_socket_recv_buffer_size_force,
 };
-use std::cell::RefCell;
 use std::fs;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -28,24 +30,26 @@ const NLMSG_DONE: u16 = 3;
 const NETLINK_HEADER: usize = 16;
 const CONNECTOR_HEADER: usize = 20;
 
+/// How often what the kernel has told is fetched: it holds some thousand events for us.
+const FETCH: Duration = Duration::from_millis(20);
+
 /// The kernel's fork events, heard for one parent at a time.
 pub(crate) struct ForkEvents {
-    /// Ours until the first who wants to listen; then the thread's.
-    socket: RefCell<Option<OwnedFd>>,
-    heard: Arc<Heard>,
+    heard: Arc<Mutex<Heard>>,
 }
 
-/// What the thread that listens shares with the reader.
+/// What the thread that fetches shares with the reader.
 #[derive(Default)]
 struct Heard {
-    listening: AtomicBool,
-    parent: AtomicI32,
-    forks: AtomicU64,
-    lost: AtomicBool,
+    socket: Option<OwnedFd>,
+    listening: bool,
+    parent: i32,
+    forks: u64,
+    lost: bool,
 }
 
 /// A count under way.
-pub(crate) struct Forks(Arc<Heard>);
+pub(crate) struct Forks(Arc<Mutex<Heard>>);
 
 impl ForkEvents {
     /// Opens the connector. It exists in the machine's first network namespace only, so this
@@ -53,20 +57,27 @@ impl ForkEvents {
     pub(crate) fn open() -> ForkEvents {
         let (family, kind) = (AddressFamily::NETLINK, SocketType::DGRAM);
         let socket = socket_with(family, kind, SocketFlags::CLOEXEC, Some(netlink::CONNECTOR));
-        ForkEvents { socket: RefCell::new(socket.ok()), heard: Arc::default() }
+        ForkEvents {
+            heard: Arc::new(Mutex::new(Heard { socket: socket.ok(), ..Heard::default() })),
+        }
     }
 
     /// Begins to count the children of `parent`.
     pub(crate) fn watch(&self, parent: i32) -> Forks {
-        if let Some(socket) = self.socket.take() {
-            if listen(&socket).is_ok() {
-                self.heard.listening.store(true, Ordering::Relaxed);
-                let heard = Arc::clone(&self.heard);
-                thread::spawn(move || hear(&socket, &heard));
-            }
+        let mut heard = lock(&self.heard);
+        if !heard.listening && heard.socket.as_ref().is_some_and(|socket| listen(socket).is_ok()) {
+            heard.listening = true;
+            let shared = Arc::clone(&self.heard);
+            thread::spawn(move || {
+                loop {
+                    thread::sleep(FETCH);
+                    lock(&shared).fetch();
+                }
+            });
         }
-        self.heard.parent.store(parent, Ordering::Relaxed);
-        self.heard.lost.store(false, Ordering::Relaxed);
+        heard.fetch();
+        heard.parent = parent;
+        heard.lost = false;
         Forks(Arc::clone(&self.heard))
     }
 }
@@ -74,34 +85,45 @@ impl ForkEvents {
 impl Forks {
     /// The count so far; only its growth means anything.
     pub(super) fn count(&self) -> Result<u64, Why> {
-        if !self.0.listening.load(Ordering::Relaxed) {
+        let mut heard = lock(&self.0);
+        if !heard.listening {
             let stat = fs::read_to_string("/proc/stat")?;
             let line = stat.lines().find_map(|line| line.strip_prefix("processes "));
             return line
                 .and_then(|number| number.trim().parse().ok())
                 .ok_or_else(|| Why::new("/proc/stat does not count processes"));
         }
-        // What the kernel has told but our thread has not read yet.
-        thread::sleep(Duration::from_millis(1));
-        if self.0.lost.load(Ordering::Relaxed) {
+        heard.fetch();
+        if heard.lost {
             return Err(Why::new("the kernel's fork events came faster than we read"));
         }
-        Ok(self.0.forks.load(Ordering::Relaxed))
+        Ok(heard.forks)
     }
 }
 
-fn hear(socket: &OwnedFd, heard: &Heard) {
-    let mut message = [0; 4096];
-    loop {
-        match recv(socket, &mut message[..], RecvFlags::empty()) {
-            Ok((_, length)) => {
-                if forked_by(&message[..length]) == Some(heard.parent.load(Ordering::Relaxed)) {
-                    heard.forks.fetch_add(1, Ordering::Relaxed);
+impl Heard {
+    /// Counts what the kernel has told by now.
+    fn fetch(&mut self) {
+        let Some(socket) = self.socket.as_ref().filter(|_| self.listening) else { return };
+        let mut message = [0; 4096];
+        loop {
+            match recv(socket, &mut message[..], RecvFlags::DONTWAIT) {
+                Ok((_, length)) => {
+                    self.forks += u64::from(forked_by(&message[..length]) == Some(self.parent));
+                }
+                Err(Errno::AGAIN) => return,
+                Err(Errno::INTR) => {}
+                Err(_) => {
+                    self.lost = true;
+                    return;
                 }
             }
-            Err(_) => heard.lost.store(true, Ordering::Relaxed),
         }
     }
+}
+
+fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
+    heard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn listen(socket: &OwnedFd) -> Result<(), Why> {
