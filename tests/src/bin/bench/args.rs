@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Compares the giveover daemon with HAProxy, monit, keepalived and a bare epoll / posix_spawn
 /// loop, on this machine, in one run. Loads nothing but loopback. The full run takes about
-/// twenty minutes; progress goes to standard error, the table to standard output.
+/// forty minutes; progress goes to standard error, the table to standard output.
 #[derive(Debug, Parser)]
 #[command(name = "bench")]
 pub(crate) struct Args {
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Only these programs: ours, bare, haproxy, monit, keepalived (may be repeated)
     #[arg(long, value_name = "PROGRAM")]
     program: Vec<String>,
-    /// Rounds of each figure; ratios are paired within a round
+    /// Rounds of each figure, two more where processes are begun; ratios are paired within a round
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = at_least_one)]
     pub(crate) rounds: usize,
     /// The daemon [default: the `giveover` beside this binary]

@@ -36,6 +36,9 @@ pub(crate) struct Scale {
     /// Failures to be detected in a wave, and services killed in a round.
     pub(crate) trials: usize,
     pub(crate) rounds: usize,
+    /// Rounds of what begins processes: its cost swings most, by a third within seconds on some
+    /// virtual machines, whoever begins them.
+    pub(crate) process_rounds: usize,
 }
 
 impl Scale {
@@ -50,6 +53,7 @@ impl Scale {
             ballast_mib: 64,
             trials: 100,
             rounds: args.rounds,
+            process_rounds: args.rounds + 2,
         };
         let quick = Scale {
             many: 500,
@@ -60,6 +64,7 @@ impl Scale {
             commands: 50,
             trials: 20,
             rounds: 1,
+            process_rounds: 1,
             ..full
         };
         if args.quick { quick } else { full }

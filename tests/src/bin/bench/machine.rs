@@ -33,9 +33,9 @@ pub(crate) fn facts(bed: &Bed) -> String {
     let (window, long) = (scale.window.as_secs(), scale.long_window.as_secs());
     let _ = writeln!(
         text,
-        "- {} rounds, the programs one after the other in each; windows {window} s and {long} s; \
-         median (least–greatest); ratios paired within the round",
-        scale.rounds
+        "- {} rounds, {} where processes are begun, the programs one after the other in each; \
+         windows {window} s and {long} s; median (least–greatest); ratios paired within the round",
+        scale.rounds, scale.process_rounds
     );
     for program in &bed.programs {
         let version = program.version(bed).unwrap_or_else(|why| why.to_string());

@@ -22,9 +22,11 @@ struct Large {
 
 pub(super) fn rows(bed: &Bed) -> Vec<Row> {
     let count = bed.scale.commands;
-    let small = Rounds::run(bed, "commands", |program| run(bed, program, 0).map(|(w, _)| w));
+    let rounds = bed.scale.process_rounds;
+    let small =
+        Rounds::so_many(rounds, bed, "commands", |program| run(bed, program, 0).map(|(w, _)| w));
     let mut round = std::collections::BTreeMap::<Program, usize>::new();
-    let large = Rounds::run(bed, "commands, large", |program| {
+    let large = Rounds::so_many(rounds, bed, "commands, large", |program| {
         let (window, mut running) = run(bed, program, bed.scale.ballast_mib)?;
         let resident = resident_of(&mut running)?;
         if resident < (bed.scale.ballast_mib as u64) << 20 {

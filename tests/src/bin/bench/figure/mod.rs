@@ -83,19 +83,24 @@ struct Rounds<T>(BTreeMap<Program, Vec<Result<T, Why>>>);
 
 impl<T> Rounds<T> {
     /// Measures each program once a round, unless it is known that it never can be.
-    fn run(
+    fn run(bed: &Bed, figure: &str, measure: impl FnMut(Program) -> Result<T, Why>) -> Rounds<T> {
+        Rounds::so_many(bed.scale.rounds, bed, figure, measure)
+    }
+
+    fn so_many(
+        rounds: usize,
         bed: &Bed,
         figure: &str,
         mut measure: impl FnMut(Program) -> Result<T, Why>,
     ) -> Rounds<T> {
         let mut all: BTreeMap<Program, Vec<Result<T, Why>>> = BTreeMap::new();
-        for round in 1..=bed.scale.rounds {
+        for round in 1..=rounds {
             for program in &bed.programs {
                 let results = all.entry(*program).or_default();
                 if results.iter().any(|result| matches!(result, Err(why) if why.is_lasting())) {
                     continue;
                 }
-                eprintln!("{figure}: round {round} of {}, {}", bed.scale.rounds, program.name());
+                eprintln!("{figure}: round {round} of {rounds}, {}", program.name());
                 let result = measure(*program);
                 if let Err(why) = &result {
                     eprintln!("{figure}: {}: {why}", program.name());

@@ -23,7 +23,8 @@ const PATIENCE_NS: u64 = 10_000_000_000;
 
 pub(super) fn rows(bed: &Bed) -> Vec<Row> {
     let trials = bed.scale.trials;
-    let rounds = Rounds::run(bed, "restart", |program| kills(bed, program));
+    let rounds =
+        Rounds::so_many(bed.scale.process_rounds, bed, "restart", |program| kills(bed, program));
     let row = |what: &str, q: f64, must: Vec<_>, aim: Vec<_>| Row {
         figure: format!("kill -9 of a service → main of the next: {what} of {trials} a round"),
         unit: Unit::Millis,
