@@ -1,12 +1,13 @@
 //! `command`: a program whose exit status says how the service is.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use giveover_core::failure::{Cause, Phase, ProbeResult};
 use giveover_core::time::{Instant, Span};
 use giveover_core::weight::Weight;
 use nix::errno::Errno;
+use rustc_hash::FxHashMap;
 
 use crate::check::{Answer, ProbeId};
 use crate::config::dollar::Values;
@@ -174,7 +175,7 @@ pub struct Told {
 pub struct Commands {
     runner: Runner<Probe>,
     /// The last run of each check and target.
-    last: HashMap<Place, Run>,
+    last: FxHashMap<Place, Run>,
     answers: VecDeque<Told>,
 }
 
@@ -196,7 +197,11 @@ impl Commands {
     /// None running.
     #[must_use]
     pub fn new() -> Self {
-        Self { runner: Runner::new(Room::Command), last: HashMap::new(), answers: VecDeque::new() }
+        Self {
+            runner: Runner::new(Room::Command),
+            last: FxHashMap::default(),
+            answers: VecDeque::new(),
+        }
     }
 
     /// Begins a probe, which is answered within `timeout`.

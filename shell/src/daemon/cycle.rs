@@ -143,8 +143,9 @@ impl Daemon {
         let plan = &self.plan.services[id.service as usize];
         let check = &plan.checks[usize::from(id.check)];
         let Kind::Command(command) = &check.kind else { return };
-        let (key, command) = self.program_of(id, command);
+        let key = Self::program_key(id, command);
         if !self.programs.contains_key(&key) {
+            let command = self.program_plan(id, command);
             let values = Values {
                 service: Some(&plan.name),
                 check: Some(&check.name),

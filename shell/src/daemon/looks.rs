@@ -1,6 +1,8 @@
 //! Checks that look at this host: units as systemd has them, and what our own commands say of
 //! paths, processes and logs.
 
+use std::borrow::Cow;
+
 use giveover_core::failure::ProbeResult;
 
 use super::Daemon;
@@ -59,31 +61,36 @@ impl Daemon {
         self.answers.extend(looks.into_iter().map(void));
     }
 
-    /// The key under which the program of a probe is kept, and its plan as it is run this time.
-    pub(super) fn program_of(
+    /// The key under which the program of a probe is kept.
+    pub(super) const fn program_key(id: ProbeId, plan: &CommandPlan) -> (u32, u8, u8) {
+        let peeks = matches!(plan.looks, Looks::Log) && id.cycle & ONCE != 0;
+        (id.service, id.check, if peeks { PEEK } else { id.target })
+    }
+
+    /// The plan of a probe's program as it is run.
+    pub(super) fn program_plan<'a>(
         &self,
         id: ProbeId,
-        plan: &CommandPlan,
-    ) -> ((u32, u8, u8), CommandPlan) {
-        let mut key = (id.service, id.check, id.target);
+        plan: &'a CommandPlan,
+    ) -> Cow<'a, CommandPlan> {
+        if plan.looks != Looks::Log {
+            return Cow::Borrowed(plan);
+        }
         let mut plan = plan.clone();
-        if plan.looks == Looks::Log {
-            let service = &self.plan.services[id.service as usize];
-            let check = &service.checks[usize::from(id.check)];
-            // Neither name can hold a comma.
-            let name = format!("{},{}", service.name, check.name);
-            let place = self.journal.place().dir().join("places").join(name);
-            if let Some(word) = plan.argv.get_mut(PLACE_WORD) {
-                *word = place.display().to_string().replace('$', "$$");
-            }
-            if id.cycle & ONCE != 0 {
-                key.2 = PEEK;
-                if let Some(word) = plan.argv.get_mut(PEEK_WORD) {
-                    *word = "peek".to_owned();
-                }
+        let service = &self.plan.services[id.service as usize];
+        let check = &service.checks[usize::from(id.check)];
+        // Neither name can hold a comma.
+        let name = format!("{},{}", service.name, check.name);
+        let place = self.journal.place().dir().join("places").join(name);
+        if let Some(word) = plan.argv.get_mut(PLACE_WORD) {
+            *word = place.display().to_string().replace('$', "$$");
+        }
+        if id.cycle & ONCE != 0 {
+            if let Some(word) = plan.argv.get_mut(PEEK_WORD) {
+                *word = "peek".to_owned();
             }
         }
-        (key, plan)
+        Cow::Owned(plan)
     }
 
     /// What a look at this host saw, if it failed and that was not said before.

@@ -47,6 +47,7 @@ use giveover_core::failure::ProbeResult;
 use giveover_core::ladder::Round;
 use giveover_core::monitor::Ticket;
 use giveover_core::time::{Instant, Span};
+use rustc_hash::FxHashMap;
 
 use self::control::Control;
 use self::events::Events;
@@ -133,7 +134,7 @@ pub struct Daemon {
     /// As many as services in the plan; behind those that are shown, the trusted servers.
     watches: Vec<Watch>,
     /// The cycles under way, by service: of ten thousand services few are being probed.
-    rounds: HashMap<usize, (Ticket, Round)>,
+    rounds: FxHashMap<usize, (Ticket, Round)>,
     /// How many services are shown.
     shown: usize,
     /// Some service needs another.
@@ -150,9 +151,9 @@ pub struct Daemon {
     /// Monitors of databases, once there is one.
     databases: Option<Box<Databases>>,
     /// Check commands, made ready: service, check, target.
-    programs: HashMap<(u32, u8, u8), Command>,
+    programs: FxHashMap<(u32, u8, u8), Command>,
     /// Configurations of servers, by service and check.
-    instances: HashMap<(u32, u8), instance::Known>,
+    instances: FxHashMap<(u32, u8), instance::Known>,
     errands: Errands,
     pending: Vec<Pending>,
     pools: Pools,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use giveover_core::ladder::Combine;
 use giveover_core::policy::{FailoverMode, Limits, Policy, Scope};
 use giveover_core::time::Span;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::cluster::Lacking;
@@ -163,7 +164,7 @@ impl Daemon {
             shown,
             host: HostState::new(&plan.host),
             watches: Vec::new(),
-            rounds: HashMap::new(),
+            rounds: FxHashMap::default(),
             services: Services::new(Host::detect(&plan.host.node, &state)),
             arbiters: HashMap::new(),
             reload_waits: false,
@@ -171,8 +172,8 @@ impl Daemon {
             trusted: Trusted::of(&plan),
             commands: Commands::new(),
             databases: None,
-            instances: HashMap::new(),
-            programs: HashMap::new(),
+            instances: FxHashMap::default(),
+            programs: FxHashMap::default(),
             errands: super::run::Errands::new(),
             pending: Vec::new(),
             pools: super::pool::Pools::new(),

@@ -1,7 +1,6 @@
 //! Our children: made by `posix_spawn`, and reaped by whoever owns them.
 
-use std::collections::HashSet;
-use std::collections::hash_map::{Entry, HashMap};
+use std::collections::hash_map::Entry;
 use std::ffi::CStr;
 use std::fs;
 use std::io;
@@ -12,6 +11,7 @@ use nix::errno::Errno;
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
 use nix::sys::signal::SigSet;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus};
+use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, waitid};
 
 use super::child::errno;
@@ -36,12 +36,12 @@ pub struct Stdio<'a> {
 /// whatever our size. Every child gets a session of its own, default signals and an empty mask.
 pub struct Children {
     /// Those with an owner who reads their status.
-    owned: HashSet<u32>,
+    owned: FxHashSet<u32>,
     attributes: PosixSpawnAttr,
     /// What is done to the standard streams, by input and output: libc asks for a limit of ours
     /// with each step it notes. Commands that come one after the other, or together, get the same
     /// numbers again.
-    streams: HashMap<(RawFd, RawFd), PosixSpawnFileActions>,
+    streams: FxHashMap<(RawFd, RawFd), PosixSpawnFileActions>,
     null: OwnedFd,
     /// Given up for a pidfd when there is no other descriptor, since by then the child runs.
     spare: Option<OwnedFd>,
@@ -73,9 +73,9 @@ impl Children {
         let since = procfs::stat(me).map_or(0, |stat| stat.start);
         let score = fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default();
         Ok(Self {
-            owned: HashSet::new(),
+            owned: FxHashSet::default(),
             attributes,
-            streams: HashMap::new(),
+            streams: FxHashMap::default(),
             null,
             spare: None,
             spared: score.starts_with('-'),
@@ -151,7 +151,7 @@ impl Children {
         let lines = program.environment().lines().len() + 1;
         program.locate()?;
         let mut variables: Vec<&CStr> = Vec::with_capacity(lines);
-        variables.push(&mark);
+        variables.push(mark.as_ref());
         variables.extend(program.environment().lines().iter().map(AsRef::as_ref));
         match posix_spawn(program.place(), streams, &self.attributes, program.argv(), &variables) {
             Ok(pid) => Ok(pid.as_raw().unsigned_abs()),

@@ -1,6 +1,6 @@
 //! The mark by which everything a command or service starts is found again.
 
-use std::ffi::CString;
+use std::ffi::CStr;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -26,9 +26,15 @@ impl Instance {
 
     /// As it stands in an environment.
     #[must_use]
-    pub fn variable(&self) -> CString {
-        // Digits and dashes: there is no zero byte to refuse.
-        CString::new(format!("{}={self}", Self::VARIABLE)).unwrap_or_default()
+    pub fn variable(&self) -> Variable {
+        let mut variable = Variable { text: [0; Variable::ROOM], length: 0 };
+        variable.push(Self::VARIABLE.as_bytes());
+        let parts = [(b"=", u64::from(self.monitor)), (b"-", self.since), (b"-", self.number)];
+        for (sign, number) in parts {
+            variable.push(sign);
+            variable.push_hex(number);
+        }
+        variable
     }
 
     /// The instance an environment carries: variables separated by zero bytes.
@@ -51,6 +57,37 @@ impl Instance {
     }
 }
 
+/// A mark as it stands in an environment, for each run anew: without an allocation.
+pub struct Variable {
+    /// Zero from `length` on, one byte at least.
+    text: [u8; Self::ROOM],
+    length: usize,
+}
+
+impl Variable {
+    /// The longest one: the name, three signs, three numbers and the zero byte.
+    const ROOM: usize = Instance::VARIABLE.len() + 3 + (8 + 16 + 16) + 1;
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.text[self.length..self.length + bytes.len()].copy_from_slice(bytes);
+        self.length += bytes.len();
+    }
+
+    fn push_hex(&mut self, number: u64) {
+        let digits = (64 - number.leading_zeros()).div_ceil(4).max(1);
+        for place in (0..digits).rev() {
+            self.push(&[b"0123456789abcdef"[(number >> (4 * place)) as usize % 16]]);
+        }
+    }
+}
+
+impl AsRef<CStr> for Variable {
+    fn as_ref(&self) -> &CStr {
+        // It ends in a zero byte.
+        CStr::from_bytes_until_nul(&self.text).unwrap_or_default()
+    }
+}
+
 impl fmt::Display for Instance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:x}-{:x}-{:x}", self.monitor, self.since, self.number)
@@ -66,8 +103,19 @@ mod tests {
         let instance = Instance { monitor: 0xab, since: 0x1234, number: 7 };
         let mut environment = b"PATH=/bin\0XGIVEOVER_INSTANCE=1-1-1\0".to_vec();
         assert_eq!(Instance::find(&environment), None);
-        environment.extend_from_slice(instance.variable().to_bytes_with_nul());
+        environment.extend_from_slice(instance.variable().as_ref().to_bytes_with_nul());
         assert_eq!(Instance::find(&environment), Some(instance));
+    }
+
+    #[test]
+    fn a_variable_is_the_mark_as_it_is_shown() {
+        for (monitor, since, number) in
+            [(0, 0, 0), (1, 15, 16), (0xab, 0x1234, 7), (u32::MAX, u64::MAX, u64::MAX)]
+        {
+            let instance = Instance { monitor, since, number };
+            let shown = format!("{}={instance}", Instance::VARIABLE);
+            assert_eq!(instance.variable().as_ref().to_bytes(), shown.as_bytes());
+        }
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! What runs leave behind, looked for a little after they end.
 
-use std::collections::HashMap;
-
 use giveover_core::time::{Instant, Span};
+use rustc_hash::FxHashMap;
 
 use super::procfs::{self, Mark};
 use super::{Instance, Reactor, Stuck, Timer, Token, Tree};
@@ -15,7 +14,7 @@ use super::{Instance, Reactor, Stuck, Timer, Token, Tree};
 pub(super) struct Leftovers<K> {
     token: Token,
     /// Runs that ended since the last look.
-    ended: HashMap<Instance, K>,
+    ended: FxHashMap<Instance, K>,
     /// When the next look is due.
     due: Option<(Instant, Timer)>,
     /// How many looks in a row have found something.
@@ -25,7 +24,7 @@ pub(super) struct Leftovers<K> {
 impl<K: Clone> Leftovers<K> {
     /// Nothing to look for; `token` is that of its timer.
     pub(super) fn new(token: Token) -> Self {
-        Self { token, ended: HashMap::new(), due: None, found: 0 }
+        Self { token, ended: FxHashMap::default(), due: None, found: 0 }
     }
 
     /// A run is over; `held` if somebody still holds its output.
@@ -49,7 +48,7 @@ impl<K: Clone> Leftovers<K> {
     /// Looks, and kills what is found. Says what cannot be killed.
     pub(super) fn look(&mut self, reactor: &mut Reactor, now: Instant) -> Vec<Stuck<K>> {
         self.due = None;
-        let mut left = HashMap::new();
+        let mut left = FxHashMap::default();
         for pid in reactor.children.orphans() {
             let Mark::Instance(instance) = procfs::mark(pid) else { continue };
             if let Some(key) = self.ended.get(&instance) {

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use mio::Interest;
 use mio::unix::SourceFd;
-use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
@@ -36,8 +36,6 @@ pub(super) enum Drained {
 impl Pipe {
     pub(super) fn new() -> Result<Self, SpawnError> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(lack)?;
-        // Only our end: the other is shared with the program, and programs do not expect that.
-        fcntl_setfl(&reader, OFlags::NONBLOCK).map_err(lack)?;
         Ok(Self { reader, writer: Some(writer), watched: false })
     }
 
@@ -56,8 +54,19 @@ impl Pipe {
     }
 
     /// Reads until it is empty, or for a while, and keeps the beginning, `most` bytes.
+    ///
+    /// Asks before each read whether there is something: most commands say nothing, and then the
+    /// question alone tells that nobody holds the other end. Nobody else reads from ours, so what
+    /// is there is still there when it is read, and no read waits.
     pub(super) fn read(&self, buffer: &mut [u8], most: usize, kept: &mut Vec<u8>) -> Drained {
         for _ in 0..READS {
+            match self.is_readable() {
+                Ok(Some(true)) => {}
+                Ok(Some(false)) => return Drained::Ended,
+                Ok(None) => return Drained::Empty,
+                Err(Errno::INTR) => continue,
+                Err(_) => return Drained::Ended,
+            }
             match rustix::io::read(&self.reader, &mut *buffer) {
                 Ok(0) => return Drained::Ended,
                 Ok(length) => {
@@ -65,11 +74,18 @@ impl Pipe {
                     kept.extend_from_slice(&buffer[..room]);
                 }
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Drained::Empty,
                 Err(_) => return Drained::Ended,
             }
         }
         Drained::More
+    }
+
+    /// Whether there is something to read, or there never will be; `None` if neither.
+    fn is_readable(&self) -> Result<Option<bool>, Errno> {
+        let mut asked = [PollFd::new(&self.reader, PollFlags::IN)];
+        poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
+        let told = asked[0].revents();
+        Ok((!told.is_empty()).then(|| told.contains(PollFlags::IN)))
     }
 
     /// Reads what is left and closes it.

@@ -139,7 +139,8 @@ impl<K: Clone> Runner<K> {
         if token.index % 2 == OUTPUT {
             self.drain(reactor, slot, now);
         } else {
-            self.look(reactor, slot, now);
+            // A pidfd is readable when its process has ended, and not before.
+            self.finish(reactor, slot, now);
         }
     }
 
