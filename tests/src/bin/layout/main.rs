@@ -10,9 +10,12 @@ mod names;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use calls::called;
 use names::Names;
@@ -65,7 +68,14 @@ fn write(program: &Path, script: &Path) -> Result<String, String> {
         called(&words, names.addresses(), limit)
     };
     println!("a daemon that waits, for {} s", IDLE.as_secs());
-    let waits = names.patterns(&run(&[&config], IDLE)?);
+    let waits = {
+        let socket = dir.path().join("socket");
+        // Nobody waits for long without being asked whether he is there.
+        let asks = thread::spawn(move || connect_once(&socket));
+        let waits = names.patterns(&run(&[&config], IDLE)?);
+        asks.join().map_err(|_| "whoever asks it died")?.map_err(|error| error.to_string())?;
+        waits
+    };
     println!("a daemon that plays its demonstration");
     let mut busy = names.patterns(&run(&[Path::new("--demo")], DEMO)?);
     busy.retain(|pattern| !waits.contains(pattern));
@@ -77,6 +87,17 @@ fn write(program: &Path, script: &Path) -> Result<String, String> {
         waits.len(),
         busy.len()
     ))
+}
+
+/// Connects to a daemon that begins, and leaves at once.
+fn connect_once(socket: &Path) -> io::Result<()> {
+    let until = Instant::now() + IDLE;
+    loop {
+        match UnixStream::connect(socket) {
+            Err(_) if Instant::now() < until => thread::sleep(Duration::from_millis(20)),
+            done => return done.map(drop),
+        }
+    }
 }
 
 /// One output section of these functions, ahead of everything not named before.
