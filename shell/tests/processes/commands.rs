@@ -121,14 +121,15 @@ fn fsinfo_is_half_a_failure_whatever_goes_wrong_with_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("fsinfo");
     let half = |code| ProbeResult::Failed(Weight::HALF, exit(code));
-    for (script, result) in [
+    for (script, within, result) in [
         (
             "#!/bin/sh\n[ \"$*\" = '-server 127.0.0.1:7100' ]; s=$?; yes | head -n 99999; exit $s",
+            30_000,
             ProbeResult::Healthy,
         ),
-        ("#!/bin/sh\nexit 1", half(1)),
-        ("#!/bin/sh\nsleep 7202", half(Cause::TIMED_OUT)),
-        ("#!/nowhere/sh\n", half(Cause::ERRNO + Errno::ENOENT as u16)),
+        ("#!/bin/sh\nexit 1", 30_000, half(1)),
+        ("#!/bin/sh\nsleep 7202", 500, half(Cause::TIMED_OUT)),
+        ("#!/nowhere/sh\n", 30_000, half(Cause::ERRNO + Errno::ENOENT as u16)),
     ] {
         fs::write(&path, script).unwrap();
         rustix::fs::chmod(&path, 0o755.into()).unwrap();
@@ -136,7 +137,7 @@ fn fsinfo_is_half_a_failure_whatever_goes_wrong_with_it() {
         let fsinfo = path.to_str().unwrap();
         let mut command = Command::fsinfo(fsinfo, "127.0.0.1:7100", &VALUES, environment).unwrap();
         assert_eq!(command.words(), format!("{fsinfo} -server 127.0.0.1:7100"));
-        let told = probe(&mut bench, &mut commands, &mut command, 500);
+        let told = probe(&mut bench, &mut commands, &mut command, within);
         assert_eq!((told.answer.result, told.line), (result, None), "{script}");
         bench.until_childless(&mut commands);
     }
