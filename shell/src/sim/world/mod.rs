@@ -308,7 +308,9 @@ impl<'w> Play<'w> {
             recorder.pass(&service.monitor, at);
             Before::of(&service.monitor)
         });
-        let watched = self.oracle.is_some().then(|| service.monitor.clone());
+        if let Some(oracle) = &mut self.oracle {
+            oracle.keep(&service.monitor);
+        }
         let actions = service.monitor.handle(event, at);
         self.outcome.events += 1;
         if let (Some(recorder), Some(before)) = (&mut service.recorder, recorded) {
@@ -328,13 +330,9 @@ impl<'w> Play<'w> {
             service.arm(clock);
         }
         let now_is = service.monitor.status();
-        let broken = match (&mut self.oracle, &watched) {
-            (Some(oracle), Some(before)) => {
-                oracle.look(place, before, &event, &actions, &service.monitor, at).err()
-            }
-            _ => None,
-        };
-        if let Some(why) = broken {
+        let oracle = self.oracle.as_mut();
+        let broken = oracle.map(|it| it.look(place, &event, &actions, &service.monitor, at));
+        if let Some(Err(why)) = broken {
             return self.breaks(Some(place), why);
         }
         for action in actions {

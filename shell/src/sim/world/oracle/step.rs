@@ -22,6 +22,8 @@ pub(super) struct Step<'a> {
     pub(super) actions: &'a Actions,
     pub(super) after: &'a BoxedMonitor,
     pub(super) at: Instant,
+    /// What is live after it: sum, failures, restarts.
+    pub(super) tally: [u16; 3],
 }
 
 pub(super) fn blocked(monitor: &BoxedMonitor) -> bool {
