@@ -24,7 +24,7 @@ impl<S: AsRef<[Instant]> + AsMut<[Instant]>> InstantSlots for S {}
 /// # Source
 /// Sun Cluster keeps the first two apart as well: the library's failure history and the
 /// manager's count of restarts.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct History<F, R, S = R> {
     failures: Ring<Failure, F>,
     restarts: Ring<Instant, R>,
@@ -43,6 +43,27 @@ pub struct Tally {
     pub failures: u16,
     /// Live restarts.
     pub restarts: u16,
+}
+
+impl<F: Clone, R: Clone, S: Clone> Clone for History<F, R, S> {
+    fn clone(&self) -> Self {
+        Self {
+            failures: self.failures.clone(),
+            restarts: self.restarts.clone(),
+            starts: self.starts.clone(),
+            ..*self
+        }
+    }
+
+    /// In the storage that is there.
+    fn clone_from(&mut self, from: &Self) {
+        let Self { failures, restarts, starts, failure_sum, spent_sum, totals } = self;
+        failures.clone_from(&from.failures);
+        restarts.clone_from(&from.restarts);
+        starts.clone_from(&from.starts);
+        (*failure_sum, *spent_sum) = (from.failure_sum, from.spent_sum);
+        *totals = from.totals;
+    }
 }
 
 impl<F: FailureSlots, R: InstantSlots, S: InstantSlots> History<F, R, S> {

@@ -29,7 +29,7 @@ const ASK_AGAIN: Span = Span::from_secs(10);
 ///
 /// `F` and `R` are the storage of its histories, at least as large as
 /// [`Policy::capacity`] says; `P` is how it holds its policy.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Monitor<F, R, P = Policy> {
     policy: P,
     history: History<F, R>,
@@ -57,6 +57,21 @@ impl core::fmt::Display for CapacityError {
             self.needs.restarts,
             self.needs.starts
         )
+    }
+}
+
+impl<F: Clone, R: Clone, P: Clone> Clone for Monitor<F, R, P> {
+    fn clone(&self) -> Self {
+        let (policy, history) = (self.policy.clone(), self.history.clone());
+        Self { policy, history, standing: self.standing }
+    }
+
+    /// In the storage that is there.
+    fn clone_from(&mut self, from: &Self) {
+        let Self { policy, history, standing } = self;
+        policy.clone_from(&from.policy);
+        history.clone_from(&from.history);
+        *standing = from.standing;
     }
 }
 

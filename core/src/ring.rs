@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 ///
 /// # Units
 /// The capacity is the length of the storage, at most 65,535. Zero keeps nothing.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Ring<T, S> {
     slots: S,
     head: u16,
@@ -22,6 +22,20 @@ pub struct Ring<T, S> {
     gap: u16,
     lost: u32,
     item: PhantomData<T>,
+}
+
+impl<T, S: Clone> Clone for Ring<T, S> {
+    fn clone(&self) -> Self {
+        Self { slots: self.slots.clone(), ..*self }
+    }
+
+    /// In the storage that is there: whoever looks at a machine after each step copies it often.
+    fn clone_from(&mut self, from: &Self) {
+        let Self { slots, head, len, cleared, gap, lost, item: _ } = self;
+        slots.clone_from(&from.slots);
+        (*head, *len, *lost) = (from.head, from.len, from.lost);
+        (*cleared, *gap) = (from.cleared, from.gap);
+    }
 }
 
 impl<T: Copy, S: AsRef<[T]> + AsMut<[T]>> Ring<T, S> {
@@ -234,6 +248,24 @@ mod tests {
         ring.clear();
         ring.clear();
         assert!(ring.cleared().eq([1, 2]));
+    }
+
+    #[test]
+    fn a_copy_into_other_storage_is_a_copy() {
+        let mut ring = filled::<4>(1..7);
+        ring.clear();
+        ring.push(9);
+        ring.pop_oldest();
+        ring.push(8);
+        for other in [filled::<4>(0..0), filled::<4>(1..3)] {
+            let mut copy = other;
+            copy.clone_from(&ring);
+            let whole = |ring: &Ring<u8, [u8; 4]>| {
+                (ring.slots, ring.head, ring.len, ring.cleared, ring.gap, ring.lost)
+            };
+            assert_eq!(whole(&copy), whole(&ring));
+            assert_eq!(whole(&copy), whole(&ring.clone()));
+        }
     }
 
     #[test]

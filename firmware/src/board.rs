@@ -246,11 +246,11 @@ impl<'a, B: Board> Firmware<'a, B> {
     }
 
     /// When a step is wanted at the latest, though no byte comes and no contact moves: for time that
-    /// jumps, in simulations. A chip steps on each tick.
+    /// jumps, in simulations. Nobody but us writes to RAM there, so its check waits for a step that is
+    /// made for something else. A chip steps on each tick.
     #[must_use]
-    pub fn poll_timeout(&self) -> Instant {
-        let due = self.machine.poll_timeout().into_iter().chain(self.line.poll_timeout());
-        due.fold(self.check, Instant::min)
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.machine.poll_timeout().into_iter().chain(self.line.poll_timeout()).min()
     }
 
     /// What time it was at the last step, on the line of [`Firmware::poll_timeout`].

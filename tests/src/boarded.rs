@@ -219,14 +219,15 @@ impl Device for Board<'_, '_, '_> {
 
     fn next_event(&self) -> Option<u64> {
         let firmware = self.firmware.as_ref()?;
-        let due = self.looked + firmware.poll_timeout().since(firmware.now());
-        let settling = self.looked < self.settles;
-        Some(if settling { due.min(self.looked + TICK_MS) } else { due })
+        let due = firmware.poll_timeout().map(|due| self.looked + due.since(firmware.now()));
+        let settling = (self.looked < self.settles).then_some(self.looked + TICK_MS);
+        due.into_iter().chain(settling).min()
     }
 
     fn due(&mut self, now: u64) {
         self.step(now);
-        let stale = self.firmware.as_ref().is_some_and(|it| it.poll_timeout() <= it.now());
+        let firmware = self.firmware.as_ref();
+        let stale = firmware.is_some_and(|it| it.poll_timeout().is_some_and(|due| due <= it.now()));
         if stale {
             self.bench.see(Happened::Wrong("a deadline of the board is stale".to_owned()));
         }

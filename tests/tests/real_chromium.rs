@@ -63,33 +63,49 @@ fn the_dashboard_is_shown_at_two_widths_light_and_dark() {
     assert!(bytes[0] != bytes[1] && bytes[2] != bytes[3], "dark is another picture");
 }
 
+/// Draws a ready scenario, as SVG and as a page, under `dir`.
+fn drawn(example: &str, dir: &Path) -> (String, String) {
+    let file = dir.join(format!("{example}.toml"));
+    let text = Command::new(giveover()).args(["simulate", "--example", example]).output();
+    fs::write(&file, text.expect("giveover runs").stdout).expect("a file");
+    let (svg, html) = (file.with_extension("svg"), file.with_extension("html"));
+    let mut command = Command::new(giveover());
+    command.arg("simulate").arg(&file).arg("--svg").arg(&svg).arg("--html").arg(&html);
+    let output = command.output().expect("giveover runs");
+    assert!(output.status.success(), "{}", text_of(&output));
+    (format!("file://{}", svg.display()), format!("file://{}", html.display()))
+}
+
 #[test]
 fn a_timeline_is_drawn_light_and_dark() {
     let dir = tempfile::tempdir().expect("a directory");
-    let file = dir.path().join("crash-loop.toml");
-    let example = Command::new(giveover()).args(["simulate", "--example", "crash-loop"]).output();
-    fs::write(&file, example.expect("giveover runs").stdout).expect("a file");
-    let (svg, html) = (dir.path().join("out.svg"), dir.path().join("out.html"));
-    let output = Command::new(giveover())
-        .arg("simulate")
-        .arg(&file)
-        .arg("--svg")
-        .arg(&svg)
-        .arg("--html")
-        .arg(&html)
-        .output()
-        .expect("giveover runs");
-    assert!(output.status.success(), "{}", text_of(&output));
+    let (url, html) = drawn("crash-loop", dir.path());
     for (dark, width) in [(false, 1280), (true, 1280), (false, 500), (true, 500)] {
-        let page = dom(&format!("file://{}", html.display()), dark, width);
+        let page = dom(&html, dark, width);
         for text in ["budget 2 restarts in 300s", "giveover granted", "died", "<svg"] {
             assert!(page.contains(text), "{text}: {page}");
         }
     }
     let light = dir.path().join("light.png");
     let dark = dir.path().join("dark.png");
-    let url = format!("file://{}", svg.display());
     assert!(screenshot(&url, false, 1280, &light) > 8_000);
     assert!(screenshot(&url, true, 1280, &dark) > 8_000);
     assert_ne!(fs::read(light).expect("it"), fs::read(dark).expect("it"));
+}
+
+/// Members of a pool, and a service that moves, have lanes.
+#[test]
+fn lanes_are_drawn() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (example, words) in [
+        ("pool", [">at work<", ">reserve<", ">drained<", ">frozen: blind<"]),
+        ("moving", [">on one<", ">on other<", ">runs no more on one<", ">holds the address<"]),
+    ] {
+        let (svg, html) = drawn(example, dir.path());
+        let page = dom(&html, true, 500);
+        for text in words {
+            assert!(page.contains(text), "{text}: {page}");
+        }
+        assert!(screenshot(&svg, false, 1280, &dir.path().join("lanes.png")) > 8_000, "{example}");
+    }
 }

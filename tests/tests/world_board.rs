@@ -22,26 +22,45 @@ fn both(world: &World, seed: Option<u64>) -> (Outcome, Outcome) {
     (giveover::sim::world::play(world, options(seed)), boarded::play(world, options(seed)))
 }
 
-/// The machine alone is what `giveover simulate` plays: the whole firmware pulls the line as often, and
-/// at the same time but for its second mechanism's second.
+/// Each edge of each line, from the machine alone and from the whole firmware: as many, of the same kind,
+/// and at the same time but for the firmware's second mechanism's second. Says how many there were.
+fn same_edges(name: &str, world: &World, seed: Option<u64>) -> usize {
+    let (alone, whole) = both(world, seed);
+    for (outcome, how) in [(&alone, "alone"), (&whole, "in the firmware")] {
+        let told = giveover::sim::world::text(outcome, name);
+        assert!(outcome.is_right(), "{name}, the machine {how}: {told}");
+    }
+    assert_eq!(alone.boots.len(), whole.boots.len(), "{name}, seed {seed:?}");
+    let lines = |outcome: &Outcome| outcome.timeline.as_ref().expect("recorded").lines.clone();
+    let (one, other) = (lines(&alone), lines(&whole));
+    assert_eq!((one.len(), other.len()), (2, 2), "the reset line and the second");
+    let mut seen = 0;
+    for (one, other) in one.iter().zip(&other) {
+        let both =
+            format!("{name}, seed {seed:?}, {}: {:?}, {:?}", one.name, one.edges, other.edges);
+        assert_eq!(one.edges.len(), other.edges.len(), "{both}");
+        for ((at, held), (when, pulled)) in one.edges.iter().zip(&other.edges) {
+            assert_eq!(held, pulled, "{both}");
+            assert!(at.as_millis().abs_diff(when.as_millis()) <= 2_000, "{both}");
+        }
+        seen += one.edges.len() - 1; // the first is how it began
+    }
+    seen
+}
+
+/// The machine alone is what `giveover simulate` plays.
 #[test]
 fn the_firmware_comes_to_the_same_edges_as_its_machine_alone() {
     let mut seen = 0;
     for example in EXAMPLES.iter().filter(|example| example.text.contains("\n[board]")) {
         let mut world = world(example.name, example.text);
         world.length = world.length.min(86_400_000);
-        let (alone, whole) = both(&world, None);
-        assert!(whole.is_right(), "{}", giveover::sim::world::text(&whole, example.name));
-        let times = (&alone.resets, &whole.resets);
-        assert_eq!(alone.resets.len(), whole.resets.len(), "{}: {times:?}", example.name);
-        for (one, other) in alone.resets.iter().zip(&whole.resets) {
-            assert!(one.abs_diff(*other) <= 2_000, "{}: {times:?}", example.name);
-        }
-        let timeline = whole.timeline.expect("recorded");
-        assert_eq!(timeline.lines.len(), 2, "the line's edges are in the picture");
-        seen += whole.resets.len();
+        seen += same_edges(example.name, &world, None);
     }
-    assert!(seen >= 2, "{seen} resets in all");
+    assert!(seen >= 5, "two resets, and the second line: {seen}");
+    let world = world("guarded", GUARDED);
+    let drawn: usize = (0..5).map(|seed| same_edges("guarded", &world, Some(seed))).sum();
+    assert!(drawn >= 20, "{drawn}");
 }
 
 const GUARDED: &str = r#"

@@ -41,7 +41,7 @@ impl Pictures {
 
 /// The small picture, where people are looking.
 pub(super) fn small(timeline: &Timeline, session: &mut Session<'_>) -> Result<(), Stop> {
-    if !session.for_people() || timeline.tracks.is_empty() && timeline.lanes.is_empty() {
+    if !session.for_people() || timeline.is_empty() {
         return Ok(());
     }
     let width = session.console.width().unwrap_or(80).min(WIDTH);

@@ -515,12 +515,4 @@ const EXPECT: &[Key] = &[
     key("holders", "list of nodes", "", "who holds the address"),
     key("runs", "list of nodes", "", "where the service runs"),
     key("pool", "name of a pool", "the only one", "which one the next keys are about"),
-    key("in", "list of members", "", "who takes work"),
-    key("out", "list of members", "", "who is excluded"),
-    key("standby", "list of members", "", "who is in reserve"),
-    key("busy", "list of members", "", "who gets nothing new, because all are busy"),
-    key("drained", "list of members", "", "whom a person drains"),
-    key("kept", "list of members", "", "whom the floor keeps in"),
-    key("fallback", "none, nobody_in, all_busy", "", "why clients are served something else"),
-    key("frozen", "true or false", "", "membership stands still"),
 ];

@@ -77,10 +77,13 @@ impl Outcome {
             let name = played.name.as_str().into();
             Track { name, ..played.track.clone() }
         });
+        let ends = self.pools.iter().filter_map(|played| played.steps.last().map(|told| told.at));
+        let ends = ends.chain(self.played.iter().map(|played| played.end));
         Timeline {
             title: title.to_owned(),
-            end: self.played.iter().map(|played| played.end).max().unwrap_or_default(),
+            end: ends.max().unwrap_or_default(),
             tracks: tracks.collect(),
+            pools: self.pools.iter().map(|played| played.lane.clone()).collect(),
             ..Timeline::default()
         }
     }

@@ -10,6 +10,7 @@ use giveover_core::weight::Weight;
 use serde_json::{Map, Value, json};
 
 use super::render::{input, time};
+use super::timeline::PoolLane;
 use crate::config::scenario::pool::{Finds, Found, PoolInput, PoolScenario, PoolStep};
 
 /// A scenario of a pool and what came of it.
@@ -19,6 +20,8 @@ pub struct PoolPlayed {
     pub name: String,
     /// Its steps.
     pub steps: Vec<PoolTold>,
+    /// As it is drawn.
+    pub lane: PoolLane,
 }
 
 /// What came of one step.
@@ -52,11 +55,13 @@ const CAUSE: Cause = Cause::of_check(0, Phase::Connect, 111);
 /// Plays a scenario from its first step to its last.
 #[must_use]
 pub(super) fn play(scenario: &PoolScenario) -> PoolPlayed {
-    let steps = match Player::new(scenario) {
-        Some(mut player) => scenario.steps.iter().map(|step| player.step(step)).collect(),
-        None => Vec::new(), // it was found possible when it was read
+    let name = scenario.name.clone();
+    let Some(mut player) = Player::new(scenario) else {
+        // it was found possible when it was read
+        return PoolPlayed { name, steps: Vec::new(), lane: PoolLane::default() };
     };
-    PoolPlayed { name: scenario.name.clone(), steps }
+    let steps = scenario.steps.iter().map(|step| player.step(step)).collect();
+    PoolPlayed { name, steps, lane: player.lane }
 }
 
 /// A cycle under way.
@@ -79,6 +84,7 @@ struct Player<'s> {
     not_evaluated: Vec<Vec<usize>>,
     done: Vec<(Instant, String)>,
     cut: Vec<usize>,
+    lane: PoolLane,
 }
 
 impl<'s> Player<'s> {
@@ -97,6 +103,11 @@ impl<'s> Player<'s> {
             not_evaluated: vec![Vec::new(); count],
             done: Vec::new(),
             cut: Vec::new(),
+            lane: PoolLane::new(
+                &scenario.name,
+                scenario.settings.min_members,
+                scenario.members.iter().map(|name| name.as_str().into()),
+            ),
         };
         player.feed(Event::Begin, begin);
         player.done.clear(); // every face, once
@@ -221,6 +232,7 @@ impl<'s> Player<'s> {
 
     fn feed(&mut self, event: Event, now: Instant) {
         for action in self.pool.handle(event, now) {
+            self.lane.saw(&action, now);
             match action {
                 Action::Probe { member, ticket } => self.begin_cycle(member.into(), ticket, now),
                 Action::Face { member, face } => {

@@ -194,16 +194,20 @@ pub const EXPECT: [&str; 13] = [
     "late",
 ];
 
-const EXPECTED: &[Key] = &[
+/// What a pool is shown as, here and in worlds.
+pub(in crate::config) const SHOWN: &[Key] = &[
     key("in", "list of members", "", "who takes work"),
     key("out", "list of members", "", "who is excluded"),
     key("standby", "list of members", "", "who is in reserve"),
     key("busy", "list of members", "", "who gets nothing new, because all are busy"),
     key("drained", "list of members", "", "whom a person drains"),
     key("kept", "list of members", "", "whom the floor keeps in"),
-    key("cut", "list of members", "", "whose connections were cut since the step before"),
     key("fallback", "none, nobody_in, all_busy", "", "why clients are served something else"),
     key("frozen", "true or false", "", "membership stands still"),
+];
+
+const EXPECTED: &[Key] = &[
+    key("cut", "list of members", "", "whose connections were cut since the step before"),
     key("health", "{ MEMBER = number }", "", "HAProxy's count"),
     key("why", "{ MEMBER = word }", "", "checks, work_unit, silent, elsewhere or returning"),
     key("not_evaluated", "{ MEMBER = list of checks }", "", "rungs that were not tried"),
@@ -390,7 +394,7 @@ fn context_step(
 
 fn expect(entry: &Entry, out: &mut Findings) -> Option<Vec<(&'static str, Json)>> {
     let table = values::table("expect", &entry.node, out)?;
-    Reader::new(table, entry.place, "expect".to_owned(), &[EXPECTED], out);
+    Reader::new(table, entry.place, "expect".to_owned(), &[SHOWN, EXPECTED], out);
     let known = |entry: &Entry| {
         let name = EXPECT.iter().find(|name| **name == entry.key)?;
         Some((*name, scenario::written(&entry.node)))

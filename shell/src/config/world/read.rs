@@ -1,20 +1,17 @@
 //! From the tree of a scenario file to a world, or to everything that is wrong with it.
 
+mod expect;
+mod fault;
+
 use std::collections::HashMap;
 
-use giveover_core::board::State;
-use giveover_core::monitor::Status;
-use giveover_core::peer::Role;
 use giveover_core::policy::{Destination, Limits, Policy, Scope};
 use giveover_core::time::Span;
 use giveover_core::weight::Weight;
 
-use super::assert::{Assert, Of, claim};
-use super::cluster::{self, node_number};
 use super::{
-    ACTIONS, BOARD, Board, BoardDoes, ClockDoes, ClockTurn, DaemonDoes, DiskDoes, Does, EXPECT,
-    Expect, FAULT, FAULTS, FILE, Fault, GIVEOVER, HOST, HostDoes, LEAKS, Leak, LinkDoes,
-    MemberDoes, NodeDoes, PoolPlan, Range, SERVICE, Service, Verb, What, When, World, pool,
+    BOARD, Board, FILE, Fault, GIVEOVER, HOST, LEAKS, Leak, PoolPlan, Range, SERVICE, Service,
+    World, cluster, pool,
 };
 use crate::config::board;
 use crate::config::files::Files;
@@ -23,9 +20,8 @@ use crate::config::plan::GoesTo;
 use crate::config::reader::{Reader, header};
 use crate::config::report::Findings;
 use crate::config::scenario::{Reply, Script, limits, replies};
-use crate::config::schema::Key;
 use crate::config::source::{Place, Sources};
-use crate::config::tree::{Entry, Node, Table, Value};
+use crate::config::tree::{Entry, Node, Table};
 use crate::config::{name, values, words};
 
 /// Reads a world from what `files` hold.
@@ -293,294 +289,6 @@ impl Context<'_> {
     fn line(&self, place: Place) -> (usize, usize) {
         self.sources.position(place).unwrap_or((0, 0))
     }
-
-    fn fault(&self, node: &Node, expects: &mut Vec<Expect>, out: &mut Findings) -> Option<Fault> {
-        let Value::Table(table) = &node.value else { return None };
-        let reader = Reader::new(table, node.place, "fault".to_owned(), &[FAULT, FAULTS], out);
-        let at = reader.read("at", values::long_span, out);
-        let every = reader.read("every", values::long_span, out);
-        let when = match (reader.has("at"), reader.has("every")) {
-            (true, false) => at.map(When::At),
-            (false, true) if every == Some(0) => {
-                out.error(reader.place("every"), "every: must not be zero");
-                None
-            }
-            (false, true) => every.map(When::Every),
-            (true, true) => {
-                let finding = out.error(reader.place("every"), "a fault has `at` or `every`");
-                finding.label("once then, or again and again by chance");
-                None
-            }
-            (false, false) => {
-                out.error(node.place, "this fault has neither `at` nor `every`").of_absence();
-                None
-            }
-        };
-        let what = self.what(&reader, table, node.place, out);
-        if let Some(entry) = reader.entry("expect") {
-            let own = match what {
-                Some(What::Service(place, _)) => Some(place),
-                _ => None,
-            };
-            match when {
-                Some(When::At(at)) => {
-                    expects.extend(self.expect(&entry.node, Some(at), own, out));
-                }
-                _ => {
-                    out.error(entry.place, "expect: what is drawn by chance has no right answer");
-                }
-            }
-        }
-        let lasts = reader.read("for", range, out);
-        let (line, _) = self.line(node.place);
-        Some(Fault { when: when?, what: what?, lasts, line })
-    }
-
-    fn what(
-        &self,
-        reader: &Reader<'_>,
-        table: &Table,
-        place: Place,
-        out: &mut Findings,
-    ) -> Option<What> {
-        let is_one = |entry: &&Entry| FAULTS.iter().any(|key: &Key| key.name == entry.key);
-        let about: Vec<&Entry> = table.0.iter().filter(is_one).collect();
-        let entry = match about[..] {
-            [entry] => entry,
-            [] => {
-                let names: Vec<&str> = FAULTS.iter().map(|key| key.name).collect();
-                let message = format!("this fault says nothing: {}", words::or(names));
-                out.error(place, message).of_absence();
-                return None;
-            }
-            [first, second, ..] => {
-                let both = format!("a fault is about one thing, not `{}` and this", first.key);
-                out.error(second.place, both).label("another fault at the same time will do");
-                return None;
-            }
-        };
-        let (key, node) = (entry.key.as_str(), &entry.node);
-        let owners: [(&str, &[&str]); 3] = [
-            ("does", &["service", "node", "link", "member"]),
-            ("weight", &["service"]),
-            ("by", &["clock"]),
-        ];
-        for (other, of) in owners {
-            if let (Some(entry), false) = (reader.entry(other), of.contains(&key)) {
-                out.error(entry.place, format!("{other}: only with {}", words::or(of.to_vec())));
-            }
-        }
-        match key {
-            "service" => self.does(reader, node, place, out),
-            "host" => word(key, node, HostDoes::WORDS, HostDoes::ALL, out).map(What::Host),
-            "daemon" => word(key, node, DaemonDoes::WORDS, DaemonDoes::ALL, out).map(What::Daemon),
-            "network" => word(key, node, &["cut"], &[What::NetworkCut], out),
-            "trusted" => word(key, node, &["silent"], &[What::TrustedSilent], out),
-            "disk" => word(key, node, DiskDoes::WORDS, DiskDoes::ALL, out).map(What::Disk),
-            "board" => {
-                if !self.has_board {
-                    out.error(node.place, "board: there is no [board] in this world");
-                }
-                word(key, node, BoardDoes::WORDS, BoardDoes::ALL, out).map(What::Board)
-            }
-            "clock" => {
-                let turn = word(key, node, ClockTurn::WORDS, ClockTurn::ALL, out)?;
-                if !reader.has("by") {
-                    out.error(place, "clock: needs `by`").of_absence();
-                }
-                let by = reader.read("by", clock_by(turn), out)?;
-                Some(What::Clock(ClockDoes { turn, by }))
-            }
-            "node" => {
-                let node = cluster::place_of(key, node, self.nodes, out);
-                let does = does_of(reader, place, key, NodeDoes::WORDS, NodeDoes::ALL, out);
-                Some(What::Node(node?, does?))
-            }
-            "link" => {
-                let one = |key: &str, node: &Node, out: &mut Findings| {
-                    cluster::place_of(key, node, self.nodes, out)
-                };
-                let two = values::list(key, node, out, one);
-                let does = does_of(reader, place, key, LinkDoes::WORDS, LinkDoes::ALL, out);
-                match two?[..] {
-                    [from, to] if from != to => Some(What::Link(from, to, does?)),
-                    _ => {
-                        out.error(node.place, "link: needs two nodes");
-                        None
-                    }
-                }
-            }
-            "member" => {
-                let member = pool::member_of(key, node, self.pools, out);
-                let does = does_of(reader, place, key, MemberDoes::WORDS, MemberDoes::ALL, out);
-                let (pool, member) = member?;
-                Some(What::Member(pool, member, does?))
-            }
-            _ => None, // told as an unknown key
-        }
-    }
-
-    fn does(
-        &self,
-        reader: &Reader<'_>,
-        node: &Node,
-        place: Place,
-        out: &mut Findings,
-    ) -> Option<What> {
-        let service = place_of("service", node, self.names, out);
-        if !reader.has("does") {
-            let finding = out.error(place, "service: needs `does`");
-            finding.of_absence().label(Verb::WORDS.join(", "));
-        }
-        let verb = reader.read("does", |k, n, o| word(k, n, Verb::WORDS, Verb::ALL, o), out);
-        let weight = reader.read("weight", values::weight, out).unwrap_or(Weight::HALF);
-        if let (Some(verb), true) = (verb, reader.has("weight")) {
-            if verb != Verb::Slow {
-                let message = format!("weight: what is `{}` has a weight of its own", verb.word());
-                out.error(reader.place("weight"), message);
-            }
-        }
-        Some(What::Service(service?, Does { verb: verb?, weight }))
-    }
-
-    fn expect(
-        &self,
-        node: &Node,
-        at: Option<u64>,
-        own: Option<usize>,
-        out: &mut Findings,
-    ) -> Option<Expect> {
-        let table = values::table("expect", node, out)?;
-        let count = out.count();
-        let reader = Reader::new(table, node.place, "expect".to_owned(), &[EXPECT], out);
-        let written = reader.read("at", values::long_span, out);
-        if at.is_none() && !reader.has("at") {
-            out.error(node.place, "this expectation has no `at`").of_absence();
-        }
-        let service = reader.read("service", |k, n, o| place_of(k, n, self.names, o), out);
-        let service = service.or(own).or((self.names.len() == 1).then_some(0));
-        let number = values::number::<u16>(0..=65_535);
-        let statuses =
-            [Status::Unknown, Status::Ok, Status::Degraded, Status::Faulted, Status::Offline];
-        const STATUSES: &[&str] = &["unknown", "ok", "degraded", "faulted", "offline"];
-        let status = reader.read("status", |k, n, o| word(k, n, STATUSES, &statuses, o), out);
-        let action = |k: &str, n: &Node, o: &mut Findings| word(k, n, ACTIONS, ACTIONS, o);
-        let actions = reader.read("actions", |k, n, o| values::list(k, n, o, action), out);
-        const STATES: &[&str] =
-            &["cold", "waiting", "armed", "warned", "pulsing", "grace", "line held", "disarmed"];
-        let board = reader.read("board", |k, n, o| word(k, n, STATES, State::ALL, o), out);
-        if let (Some(entry), false) =
-            (reader.entry("board").or(reader.entry("resets")), self.has_board)
-        {
-            out.error(entry.place, "there is no [board] in this world");
-        }
-        let node_of = |k: &str, n: &Node, o: &mut Findings| cluster::place_of(k, n, self.nodes, o);
-        let whose = reader.read("node", node_of, out);
-        const ROLES: &[&str] = &["off", "init", "standby", "active", "down"];
-        let role = reader.read("role", values::one_of(ROLES), out);
-        let role = role.map(|place| Role::of(u8::try_from(place).unwrap_or(0)));
-        if let (Some(entry), None) = (reader.entry("role"), whose) {
-            out.error(entry.place, "role: of which node?").label("node = \"NAME\"");
-        }
-        let holders = reader.read("holders", |k, n, o| values::list(k, n, o, node_of), out);
-        let runs = reader.read("runs", |k, n, o| values::list(k, n, o, node_of), out);
-        let pool = pool::expected(&reader, self.pools, out);
-        let expect = Expect {
-            at: written.or(at)?,
-            service,
-            status,
-            failure_sum: reader.read("failure_sum", &number, out),
-            restarts: reader.read("restarts", &number, out),
-            actions,
-            board,
-            resets: reader.read("resets", values::number(0..=65_535), out),
-            node: whose,
-            role: whose.zip(role),
-            holders: holders.map(|nodes| nodes.into_iter().map(node_number).collect()),
-            runs: runs.map(|nodes| nodes.into_iter().map(node_number).collect()),
-            pool,
-            line: self.line(node.place).0,
-        };
-        let of_service = expect.status.is_some()
-            || expect.failure_sum.is_some()
-            || expect.restarts.is_some()
-            || expect.runs.is_some()
-            || expect.actions.is_some();
-        if of_service && service.is_none() && !reader.has("service") {
-            let finding = out.error(node.place, "expect: of which service?");
-            finding.of_absence().label("service = \"NAME\"");
-        }
-        (out.count() == count).then_some(expect)
-    }
-
-    fn asserts(&self, entry: Option<&Entry>, out: &mut Findings) -> Vec<Assert> {
-        let Some(entry) = entry else { return Vec::new() };
-        let Some(table) = values::table("assert", &entry.node, out) else { return Vec::new() };
-        let mut asserts = Vec::new();
-        for entry in &table.0 {
-            let of = match (entry.key.as_str(), self.names.get(entry.key.as_str())) {
-                ("every", _) => Of::Every,
-                ("host", _) => Of::Host,
-                ("group", _) if self.nodes.is_empty() => {
-                    let finding = out.error(entry.place, "assert: there is no [node.NAME]");
-                    finding.label("`group` is the nodes together");
-                    continue;
-                }
-                ("group", _) => Of::Group,
-                (_, Some(place)) => Of::Service(*place),
-                (name, None) => {
-                    if let Some(place) = self.pools.iter().position(|pool| *pool.name == *name) {
-                        asserts.extend(self.claims(entry, Of::Pool(place), out));
-                        continue;
-                    }
-                    let message = format!("assert: no service is called `{name}`");
-                    let finding = out.error(entry.place, message);
-                    let known = self.names.keys().copied().chain(["every", "host", "group"]);
-                    let known = known.chain(self.pools.iter().map(|pool| &*pool.name));
-                    match words::nearest(name, known) {
-                        Some(near) => finding.label(format!("did you mean `{near}`?")),
-                        None => finding
-                            .label("`every` is each service, `host` the host, `group` the nodes"),
-                    };
-                    continue;
-                }
-            };
-            asserts.extend(self.claims(entry, of, out));
-        }
-        asserts
-    }
-
-    fn claims(&self, entry: &Entry, of: Of, out: &mut Findings) -> Vec<Assert> {
-        let one = |_: &str, node: &Node, out: &mut Findings| {
-            let text = values::text(&entry.key, node, out)?;
-            let claim = match claim(text, of.whose()) {
-                Ok(claim) => claim,
-                Err(why) => {
-                    out.error(node.place, why);
-                    return None;
-                }
-            };
-            let (line, column) = self.line(node.place);
-            Some(Assert { of, claim, text: text.to_owned(), line, column })
-        };
-        values::one_or_more(&entry.key, &entry.node, out, one).unwrap_or_default()
-    }
-}
-
-/// What `does` says of a node or a link.
-fn does_of<T: Copy>(
-    reader: &Reader<'_>,
-    place: Place,
-    key: &str,
-    words: &'static [&'static str],
-    all: &[T],
-    out: &mut Findings,
-) -> Option<T> {
-    if !reader.has("does") {
-        let finding = out.error(place, format!("{key}: needs `does`"));
-        finding.of_absence().label(words.join(", "));
-    }
-    reader.read("does", |k, n, o| word(k, n, words, all, o), out)
 }
 
 /// One of `words`, as its fellow in `all`.
@@ -592,33 +300,4 @@ fn word<T: Copy>(
     out: &mut Findings,
 ) -> Option<T> {
     all.get(values::one_of(words)(key, node, out)?).copied()
-}
-
-/// `"-1h"` for a step, `"200ppm"` for a drift.
-fn clock_by(turn: ClockTurn) -> impl Fn(&str, &Node, &mut Findings) -> Option<i64> {
-    move |key, node, out| {
-        let text = values::text(key, node, out)?;
-        let (sign, size) = match text.strip_prefix('-') {
-            Some(rest) => (-1, rest),
-            None => (1, text.strip_prefix('+').unwrap_or(text)),
-        };
-        let size = match turn {
-            ClockTurn::Step => crate::config::quantity::milliseconds(size).ok(),
-            ClockTurn::Drift => size.strip_suffix("ppm").and_then(|number| number.parse().ok()),
-        };
-        let most = if turn == ClockTurn::Drift { 200_000 } else { i64::MAX as u64 };
-        if let Some(size) = size.filter(|size| *size <= most) {
-            return i64::try_from(size).ok().map(|size| sign * size);
-        }
-        out.error(
-            node.place,
-            match turn {
-                ClockTurn::Step => format!("{key}: a step is a duration, \"1h\" or \"-1h\""),
-                ClockTurn::Drift => {
-                    format!("{key}: a drift is \"200ppm\" or \"-200ppm\", at most 200000ppm")
-                }
-            },
-        );
-        None
-    }
 }

@@ -6,10 +6,10 @@ use giveover_core::monitor::Status;
 use giveover_core::peer::Role;
 
 use super::scale::ticks;
-use super::{Sign, column, gravest, highest, roles, signs};
+use super::{Shown, Sign, column, faces, gravest, highest, presence, roles, signs};
 use crate::report::paint::Paint;
 use crate::report::table::cut;
-use crate::sim::timeline::{Timeline, Track};
+use crate::sim::timeline::{PoolLane, Timeline, Track};
 
 /// What stands to the left of the columns.
 const LEFT: usize = 12;
@@ -30,6 +30,9 @@ pub fn blocks(timeline: &Timeline, width: usize, paint: Paint) -> String {
     for track in &timeline.tracks {
         one(track, timeline, columns, paint, &mut text);
     }
+    for lane in &timeline.pools {
+        pool(lane, timeline, columns, paint, &mut text);
+    }
     for line in &timeline.lines {
         let held: Vec<(_, u8)> =
             line.edges.iter().map(|(at, held)| (*at, u8::from(*held))).collect();
@@ -41,6 +44,10 @@ pub fn blocks(timeline: &Timeline, width: usize, paint: Paint) -> String {
     if !timeline.lanes.is_empty() {
         text += &" ".repeat(LEFT);
         text += "█ active, holds the address a active s standby d down i init\n";
+    }
+    if !timeline.pools.is_empty() {
+        text += &" ".repeat(LEFT);
+        text += "░ in s standby b busy d drained █ out\n";
     }
     text += &" ".repeat(LEFT);
     text += ". healthy o part x complete ? cannot measure D died R restart G giveover\n";
@@ -55,6 +62,13 @@ fn one(track: &Track, timeline: &Timeline, columns: usize, paint: Paint, text: &
         Some(count) => format!(", budget {count}"),
     };
     let _ = writeln!(text, "{}{budget}", paint.heading(&track.name)); // a String takes everything
+    for stay in &track.stays {
+        let there = presence(stay, timeline, columns).into_iter();
+        // what has not been probed yet runs all the same
+        let letter = |status: Status| if status == Status::Unknown { '·' } else { shade(status) };
+        let there: String = there.map(|status| status.map_or(' ', letter)).collect();
+        row(&format!("  on {}", stay.node), &there, text);
+    }
     let statuses = gravest(&track.statuses, timeline, columns);
     let mut band = String::new();
     for run in statuses.chunk_by(|one, next| one == next) {
@@ -72,6 +86,36 @@ fn one(track: &Track, timeline: &Timeline, columns: usize, paint: Paint, text: &
     let full = track.retry_count.map_or(1, |count| count.max(1));
     let full = full.max(restarts.iter().copied().max().unwrap_or(1));
     row("  restarts", &heights(&restarts, full), text);
+}
+
+/// How many members of a pool were at work, and what the balancer was shown of each.
+fn pool(pool: &PoolLane, timeline: &Timeline, columns: usize, paint: Paint, text: &mut String) {
+    let count = u16::try_from(pool.members.len()).unwrap_or(u16::MAX);
+    let _ = writeln!(text, "{}, {count} members", paint.heading(&pool.name)); // as above
+    row("  at work", &heights(&highest(&pool.at_work(), timeline, columns), count), text);
+    for member in &pool.members {
+        let band: String =
+            faces(member, timeline, columns).into_iter().map(shade_of_member).collect();
+        row(&format!("  {}", member.name), &band, text);
+    }
+    for (name, steps) in [("  frozen", &pool.frozen), ("  fallback", &pool.fallback)] {
+        let on = highest(steps, timeline, columns);
+        if on.contains(&true) {
+            let on: String = on.into_iter().map(|on| if on { '█' } else { ' ' }).collect();
+            row(name, &on, text);
+        }
+    }
+}
+
+const fn shade_of_member(shown: Shown) -> char {
+    match shown {
+        Shown::Nothing => ' ',
+        Shown::In(_) => '░',
+        Shown::Standby => 's',
+        Shown::Busy => 'b',
+        Shown::Drained => 'd',
+        Shown::Out => '█',
+    }
 }
 
 /// A node's role as a letter; its holding the address as a block.

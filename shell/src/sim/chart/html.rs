@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use giveover_core::time::Instant;
+
 use super::svg::{STYLE, escaped, sheet};
-use crate::sim::timeline::{Mark, Timeline, What};
+use crate::sim::timeline::{Mark, Stay, Timeline, What};
 
 /// More rows than these are only counted.
 const MOST_ROWS: usize = 500;
@@ -29,27 +31,46 @@ pub fn html(timeline: &Timeline, sentences: &[String]) -> String {
         let _ = writeln!(page, "<p>{}</p>", escaped(sentence)); // a String takes everything
     }
     let _ = writeln!(page, "<div class=\"wide\">\n{}</div>", sheet(timeline, ""));
+    for lane in &timeline.lanes {
+        let told: Vec<_> = lane.told().map(|(at, word)| (at, word.to_owned())).collect();
+        rows(&lane.name, "", told, timeline, &mut page);
+    }
     for track in &timeline.tracks {
         let told = |mark: &&Mark| !matches!(mark.what, What::Healthy | What::Void);
-        let marks: Vec<&Mark> = track.marks.iter().filter(told).collect();
-        let probes = track.marks.len() - marks.len();
-        let _ = writeln!(
-            page,
-            "<h2>{}</h2>\n<table>\n<caption>{probes} healthy probes, and:</caption>\n\
-             <tr><th>when</th><th>what</th></tr>",
-            escaped(&track.name)
-        );
-        for mark in marks.iter().take(MOST_ROWS) {
-            let at = timeline.calendar.short(mark.at, timeline.end);
-            let (at, what) = (escaped(&at), escaped(&mark.what.words()));
-            let _ = writeln!(page, "<tr><td>{at}</td><td>{what}</td></tr>");
-        }
-        if marks.len() > MOST_ROWS {
-            let more = marks.len() - MOST_ROWS;
-            let _ = writeln!(page, "<tr><td></td><td>and {more} more</td></tr>");
-        }
-        page += "</table>\n";
+        let marks = track.marks.iter().filter(told).map(|mark| (mark.at, mark.what.words()));
+        let mut all: Vec<_> = marks.collect();
+        let caption = format!("{} healthy probes, and:", track.marks.len() - all.len());
+        all.extend(track.stays.iter().flat_map(Stay::told));
+        rows(&track.name, &caption, all, timeline, &mut page);
+    }
+    for pool in &timeline.pools {
+        rows(&pool.name, "", pool.told.clone(), timeline, &mut page);
     }
     page += "</body>\n</html>\n";
     page
+}
+
+/// What happened to one of them, in a table.
+fn rows(
+    name: &str,
+    caption: &str,
+    mut all: Vec<(Instant, String)>,
+    timeline: &Timeline,
+    page: &mut String,
+) {
+    all.sort_by_key(|(at, _)| *at);
+    let more = all.len().saturating_sub(MOST_ROWS);
+    let _ = writeln!(page, "<h2>{}</h2>\n<table>", escaped(name));
+    if !caption.is_empty() {
+        let _ = writeln!(page, "<caption>{caption}</caption>");
+    }
+    *page += "<tr><th>when</th><th>what</th></tr>\n";
+    for (at, what) in all.into_iter().take(MOST_ROWS) {
+        let at = escaped(&timeline.calendar.short(at, timeline.end));
+        let _ = writeln!(page, "<tr><td>{at}</td><td>{}</td></tr>", escaped(&what));
+    }
+    if more > 0 {
+        let _ = writeln!(page, "<tr><td></td><td>and {more} more</td></tr>");
+    }
+    *page += "</table>\n";
 }

@@ -10,11 +10,14 @@ pub use self::blocks::blocks;
 pub use self::html::html;
 pub use self::svg::svg;
 
+use std::cmp::Reverse;
+
 use giveover_core::monitor::Status;
 use giveover_core::peer::Role;
+use giveover_core::pool::Face;
 use giveover_core::time::Instant;
 
-use super::timeline::{Lane, Mark, Timeline, What};
+use super::timeline::{Lane, Mark, MemberLane, Stay, Timeline, What};
 
 /// The value of each column of `steps`: the largest that stood in it, so that nothing short is lost.
 fn highest<T: Copy + Ord + Default>(
@@ -74,17 +77,6 @@ fn gravest(statuses: &[(Instant, Status)], timeline: &Timeline, columns: usize) 
 const ROLES: [Option<Role>; 5] =
     [Some(Role::Active), Some(Role::Down), Some(Role::Standby), Some(Role::Init), None];
 
-/// A role in words.
-const fn role_word(role: Option<Role>) -> &'static str {
-    match role {
-        None => "off",
-        Some(Role::Init) => "init",
-        Some(Role::Standby) => "standby",
-        Some(Role::Active) => "active",
-        Some(Role::Down) => "down",
-    }
-}
-
 /// The role of each column, and whether the node held the address in it.
 fn roles(lane: &Lane, timeline: &Timeline, columns: usize) -> Vec<(Option<Role>, bool)> {
     let worth = |role: &Option<Role>| {
@@ -95,6 +87,43 @@ fn roles(lane: &Lane, timeline: &Timeline, columns: usize) -> Vec<(Option<Role>,
     let role = |worth: usize| ROLES.get(ROLES.len().wrapping_sub(worth)).copied().flatten();
     let roles = highest(&worths, timeline, columns).into_iter().map(role);
     roles.zip(highest(&lane.held, timeline, columns)).collect()
+}
+
+/// The gravest status of each column in which the service ran there.
+fn presence(stay: &Stay, timeline: &Timeline, columns: usize) -> Vec<Option<Status>> {
+    let grave = |status: &Option<Status>| status.map_or(0, |status| 1 + gravity(status));
+    let steps: Vec<(Instant, u8)> =
+        stay.statuses.iter().map(|(at, status)| (*at, grave(status))).collect();
+    let status = |gravity: u8| gravity.checked_sub(1).map(of_gravity);
+    highest(&steps, timeline, columns).into_iter().map(status).collect()
+}
+
+/// What a member is drawn as; of several in one column the last of this list, or the smallest share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Shown {
+    /// Nobody has been told of it yet.
+    #[default]
+    Nothing,
+    /// It gets new work: percent of its share.
+    In(Reverse<u8>),
+    Standby,
+    Busy,
+    Drained,
+    Out,
+}
+
+/// What the balancer was shown of a member in each column.
+fn faces(member: &MemberLane, timeline: &Timeline, columns: usize) -> Vec<Shown> {
+    let shown = |face: Face| match face {
+        Face::In { weight } => Shown::In(Reverse(weight)),
+        Face::Standby => Shown::Standby,
+        Face::Busy => Shown::Busy,
+        Face::Drained => Shown::Drained,
+        Face::Out(_) => Shown::Out,
+    };
+    let steps: Vec<(Instant, Shown)> =
+        member.faces.iter().map(|(at, face)| (*at, shown(*face))).collect();
+    highest(&steps, timeline, columns)
 }
 
 /// What a probe or a decision is drawn as; of several in one column the last of this list.

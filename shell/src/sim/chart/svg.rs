@@ -3,15 +3,18 @@
 //! Drawn for reading at arm's length: nothing is smaller than 15 px of 1280, colours only repeat
 //! what shapes and words say.
 
+mod lanes;
+
 use std::fmt::Write as _;
 
 use giveover_core::monitor::Status;
 use giveover_core::time::Instant;
 
+use self::lanes::{pool, pool_height, pool_legend, role_band, stay_band, wave};
 use super::scale::ticks;
-use super::{Sign, column, gravest, highest, role_word, roles, signs};
+use super::{Sign, column, gravest, highest, signs};
 use crate::config::quantity::written;
-use crate::sim::timeline::{Lane, Line, Mark, Timeline, Track, What};
+use crate::sim::timeline::{Mark, Timeline, Track, What};
 
 const WIDTH: usize = 1280;
 /// Where the columns begin and end.
@@ -31,6 +34,9 @@ const GAP: usize = 12;
 const TRACK: usize = HEADING + BAND + DECISIONS + PROBES + SUM + BUDGET + 4 * GAP + 18;
 const LINE: usize = 58;
 const LANE: usize = BAND + 26;
+const STAY: usize = BAND + 6;
+/// From one line of the legend to the next.
+const LEGEND: usize = 34;
 
 /// The colours, once for each background.
 pub(super) const STYLE: &str = "\
@@ -66,7 +72,10 @@ pub fn svg(timeline: &Timeline) -> String {
 pub(super) fn sheet(timeline: &Timeline, heading: &str) -> String {
     let lanes = timeline.lanes.len() * LANE;
     let lanes = if lanes > 0 { lanes + GAP } else { 0 };
-    let height = 70 + lanes + timeline.tracks.len() * TRACK + timeline.lines.len() * LINE + 110;
+    let tracks: usize = timeline.tracks.iter().map(track_height).sum();
+    let pools: usize = timeline.pools.iter().map(pool_height).sum();
+    let below = if timeline.pools.is_empty() { 110 } else { 110 + LEGEND };
+    let height = 70 + lanes + tracks + pools + timeline.lines.len() * LINE + below;
     let mut out = String::new();
     let title = escaped(&timeline.title);
     put(
@@ -78,7 +87,7 @@ pub(super) fn sheet(timeline: &Timeline, heading: &str) -> String {
              <rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>\n{heading}"
         ),
     );
-    let bottom = height - 110;
+    let bottom = height - below;
     grid(timeline, 60, bottom, &mut out);
     let mut top = 70;
     for lane in &timeline.lanes {
@@ -90,13 +99,20 @@ pub(super) fn sheet(timeline: &Timeline, heading: &str) -> String {
     }
     for track in &timeline.tracks {
         one(track, timeline, top, &mut out);
-        top += TRACK;
+        top += track_height(track);
+    }
+    for lane in &timeline.pools {
+        pool(lane, timeline, top, &mut out);
+        top += pool_height(lane);
     }
     for line in &timeline.lines {
         wave(line, timeline, top, &mut out);
         top += LINE;
     }
-    legend(height - 52, &mut out);
+    legend(bottom + 58, &mut out);
+    if !timeline.pools.is_empty() {
+        pool_legend(bottom + 58 + LEGEND, &mut out);
+    }
     out += "</svg>\n";
     out
 }
@@ -141,9 +157,17 @@ fn grid(timeline: &Timeline, top: usize, bottom: usize, out: &mut String) {
     }
 }
 
+fn track_height(track: &Track) -> usize {
+    TRACK + track.stays.len() * STAY
+}
+
 fn one(track: &Track, timeline: &Timeline, top: usize, out: &mut String) {
     heading(track, top, out);
-    let band = top + HEADING;
+    let mut band = top + HEADING;
+    for stay in &track.stays {
+        stay_band(stay, timeline, band, out);
+        band += STAY;
+    }
     status_band(track, timeline, band, out);
     let probes = band + BAND + DECISIONS + GAP;
     label("probes", probes + PROBES / 2 + 6, out);
@@ -340,77 +364,6 @@ fn decisions(marks: &[Mark], timeline: &Timeline, top: usize, bottom: usize, out
             ),
         );
     }
-}
-
-/// A node's roles, and under them a bar while it holds the address.
-fn role_band(lane: &Lane, timeline: &Timeline, top: usize, out: &mut String) {
-    label(&escaped(&lane.name), top + 19, out);
-    let roles = roles(lane, timeline, AREA_COLUMNS);
-    let mut x = LEFT;
-    for run in roles.chunk_by(|(one, _), (next, _)| one == next) {
-        let (Some((role, _)), width) = (run.first(), run.len()) else { continue };
-        let word = role_word(*role);
-        let class = match word {
-            "active" => "ok",
-            "standby" => "standby",
-            "down" => "faulted",
-            "off" => "offline",
-            _ => "unknown",
-        };
-        put(
-            out,
-            format_args!(
-                "<rect class=\"{class}\" x=\"{x}\" y=\"{top}\" width=\"{width}\" height=\"{BAND}\"/>"
-            ),
-        );
-        if width >= 12 * word.len() && class != "unknown" {
-            let (x, y) = (x + width / 2, top + 18);
-            put(out, format_args!("<text class=\"on mid\" x=\"{x}\" y=\"{y}\">{word}</text>"));
-        }
-        out.push('\n');
-        x += width;
-    }
-    let mut x = LEFT;
-    for run in roles.chunk_by(|(_, one), (_, next)| one == next) {
-        let width = run.len();
-        if run.first().is_some_and(|(_, held)| *held) {
-            let y = top + BAND + 3;
-            put(
-                out,
-                format_args!(
-                    "<rect class=\"holds\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"6\"/>"
-                ),
-            );
-            if width >= 160 {
-                let (x, y) = (x + 4, y + 20);
-                put(
-                    out,
-                    format_args!(
-                        "<text class=\"soft\" x=\"{x}\" y=\"{y}\">holds the address</text>"
-                    ),
-                );
-            }
-            out.push('\n');
-        }
-        x += width;
-    }
-}
-
-/// A line of the board, as a wave.
-fn wave(line: &Line, timeline: &Timeline, top: usize, out: &mut String) {
-    let (high, low) = (top + 8, top + LINE - 20);
-    label(&escaped(&line.name), low, out);
-    let steps: Vec<(Instant, u8)> =
-        line.edges.iter().map(|(at, held)| (*at, u8::from(*held))).collect();
-    let levels = highest(&steps, timeline, AREA_COLUMNS);
-    let mut path = format!("M{LEFT} {low}");
-    let mut x = LEFT;
-    for run in levels.chunk_by(|one, next| one == next) {
-        let y = if run.first().is_some_and(|held| *held > 0) { high } else { low };
-        x += run.len();
-        path += &format!("V{y}H{x}");
-    }
-    put(out, format_args!("<path class=\"wave\" d=\"{path}\"/>\n"));
 }
 
 fn legend(y: usize, out: &mut String) {

@@ -7,17 +7,18 @@ use giveover_core::monitor::{
 };
 
 use super::Play;
-use super::service::{Due, NEVER, Stage, Work, is_decision};
+use super::service::{Due, NEVER, Stage, Work};
 use crate::config::plan::GoesTo;
 use crate::config::scenario::Reply;
 use crate::config::world::Verb;
+use crate::sim::timeline::is_decision;
 
 impl Play<'_> {
     /// Carries one action out; those that ask something are answered later.
     pub(super) fn carry_out(&mut self, place: usize, action: Action) {
         let now = self.now;
         let Some(service) = self.services.get_mut(place) else { return };
-        if is_decision(action) {
+        if is_decision(&action) {
             service.decided(now);
         }
         match action {

@@ -50,7 +50,7 @@ use self::nodes::Cluster;
 use self::oracle::Oracle;
 use self::pools::PoolPart;
 use self::service::Service;
-use super::timeline::{Before, Lane, Line, Timeline};
+use super::timeline::{Before, Lane, Line, PoolLane, Timeline, role_word};
 use crate::config::world::{self, World};
 
 /// How a world is to be played.
@@ -142,6 +142,7 @@ impl<'w> Play<'w> {
         let mut random = Random::new(seed);
         let slots = vec![Instant::default(); usize::from(world.actions.count)];
         let faults = Faults::new(world, &mut random);
+        let pools = world.pools.iter().filter_map(|plan| PoolPart::new(plan, options.record));
         let seats = moving::seats(world);
         let plans = seats.iter().filter_map(|seat| world.services.get(seat.plan));
         let services: Vec<Service> = plans.map(Service::new).collect();
@@ -155,7 +156,7 @@ impl<'w> Play<'w> {
             host: Host::new(),
             board: None,
             cluster: world.group.as_ref().map(|group| Cluster::new(group, options.record)),
-            pools: world.pools.iter().filter_map(PoolPart::new).collect(),
+            pools: pools.collect(),
             disk: faults::can_lose(world).then(Disk::default),
             faults,
             budget: Budget::new(world.actions.per, slots.into_boxed_slice()),
@@ -187,6 +188,7 @@ impl<'w> Play<'w> {
             for service in self.services.iter_mut().take(own) {
                 service.record(begin);
             }
+            self.record_stays();
         }
         self.snapshot();
         self.board = self.world.board.map(|plan| BoardPart::new(plan, board, self.now));
@@ -246,6 +248,7 @@ impl<'w> Play<'w> {
             }
             if self.services.len() > self.own() {
                 self.look_elsewhere();
+                self.note_stays();
             }
         }
         self.now = self.now.max(self.world.length.min(u64::MAX - 1));
@@ -308,7 +311,9 @@ impl<'w> Play<'w> {
             recorder.pass(&service.monitor, at);
             Before::of(&service.monitor)
         });
-        let watched = self.oracle.is_some().then(|| service.monitor.clone());
+        if let Some(oracle) = &mut self.oracle {
+            oracle.keep(&service.monitor);
+        }
         let actions = service.monitor.handle(event, at);
         self.outcome.events += 1;
         if let (Some(recorder), Some(before)) = (&mut service.recorder, recorded) {
@@ -328,13 +333,9 @@ impl<'w> Play<'w> {
             service.arm(clock);
         }
         let now_is = service.monitor.status();
-        let broken = match (&mut self.oracle, &watched) {
-            (Some(oracle), Some(before)) => {
-                oracle.look(place, before, &event, &actions, &service.monitor, at).err()
-            }
-            _ => None,
-        };
-        if let Some(why) = broken {
+        let oracle = self.oracle.as_mut();
+        let broken = oracle.map(|it| it.look(place, &event, &actions, &service.monitor, at));
+        if let Some(Err(why)) = broken {
             return self.breaks(Some(place), why);
         }
         for action in actions {
@@ -437,7 +438,7 @@ impl<'w> Play<'w> {
         if let (Some(group), Some(cluster)) = (&self.world.group, &self.cluster) {
             names.extend(group.nodes.iter().map(|node| node.name.clone()));
             told.role = expect.role.and_then(|(node, _)| {
-                Some((names.get(node)?.clone(), outcome::role_word(cluster.role_of(node))))
+                Some((names.get(node)?.clone(), role_word(cluster.role_of(node))))
             });
             let holders = || outcome::named(cluster.holders(self.now), &names);
             told.holders = expect.holders.map(|_| holders());
@@ -489,13 +490,12 @@ impl<'w> Play<'w> {
         }
         for (plan, pool) in self.world.pools.iter().zip(&mut self.pools) {
             pool.settle(end);
-            let mut figures = std::mem::take(&mut pool.figures);
-            for told in &mut figures.told {
-                told.0 = self.host.shown(told.0).as_millis();
-            }
-            self.outcome.pools.push((plan.name.clone(), figures));
+            self.outcome.pools.push((plan.name.clone(), std::mem::take(&mut pool.figures)));
         }
         if self.record {
+            for (track, plan) in tracks.iter_mut().zip(0..) {
+                track.stays = self.stays(plan);
+            }
             let lines = self.board.as_ref().map_or_else(Vec::new, BoardPart::lines);
             self.outcome.timeline = Some(Timeline {
                 title: self.world.name.clone(),
@@ -504,6 +504,7 @@ impl<'w> Play<'w> {
                 tracks,
                 lines: lines.into_iter().map(|(name, edges)| self.line(name, edges)).collect(),
                 lanes: self.lanes(),
+                pools: self.pool_lanes(),
                 ..Timeline::default()
             });
         }
@@ -520,6 +521,15 @@ impl<'w> Play<'w> {
                 held: held.iter().map(|(at, held)| (self.host.shown(*at), *held)).collect(),
             })
             .collect()
+    }
+
+    fn pool_lanes(&mut self) -> Vec<PoolLane> {
+        let lanes = self.pools.iter_mut().filter_map(|pool| pool.lane.take());
+        let shown = |mut lane: PoolLane| {
+            lane.shift(|at| self.host.shown(at.as_millis()));
+            lane
+        };
+        lanes.map(shown).collect()
     }
 
     /// Edges are at true times; the picture is in the monitor's.

@@ -10,13 +10,14 @@ use giveover_core::arbiter::Answer;
 use giveover_core::failure::{Cause, Phase, ProbeResult};
 use giveover_core::monitor::{Ended, Event, GiveoverOutcome, Reason, Status, Ticket, Waiting};
 use giveover_core::node::{Node, Nodes};
-use giveover_core::time::Span;
+use giveover_core::time::{Instant, Span};
 
 use super::Play;
 use super::clock::Clock;
 use super::nodes::{Cluster, Wanted};
 use super::service::{Service, Stage, Work};
 use crate::config::world::{self, Verb, World, node_number};
+use crate::sim::timeline::Stay;
 
 /// A daemon that nobody starts again is away for so long.
 const DAY: u64 = 86_400_000;
@@ -48,12 +49,14 @@ pub(super) struct Moving {
     following: bool,
     /// When two nodes ran the same service, if ever: when, and which service.
     pub(super) two: Option<(u64, usize)>,
+    /// For the picture: what ran at each seat, in true time. Empty where nobody wants one.
+    stays: Vec<Stay>,
 }
 
 impl Moving {
     pub(super) fn of(world: &World) -> Self {
         let nodes = world.group.as_ref().map_or(0, |group| group.nodes.len());
-        Self { leaving: vec![None; nodes], giving: vec![None; nodes], following: false, two: None }
+        Self { leaving: vec![None; nodes], giving: vec![None; nodes], ..Self::default() }
     }
 }
 
@@ -154,6 +157,36 @@ impl<'w> Play<'w> {
                 }
             }
         }
+    }
+
+    /// From now on it is noted what runs at each seat.
+    pub(super) fn record_stays(&mut self) {
+        if self.services.len() > self.own() {
+            let node = |seat: &Seat| self.node_name(seat.node).as_str().into();
+            let stays = self.seats.iter().map(|seat| Stay { node: node(seat), ..Stay::default() });
+            self.moving.stays = stays.collect();
+            self.note_stays();
+        }
+    }
+
+    /// What runs at each seat may have changed.
+    pub(super) fn note_stays(&mut self) {
+        let at = Instant::from_millis(self.now);
+        for (stay, service) in self.moving.stays.iter_mut().zip(&self.services) {
+            stay.note(at, service.alive.then(|| service.monitor.status()));
+        }
+    }
+
+    /// Where a service ran, if it moves, in the picture's time.
+    pub(super) fn stays(&self, plan: usize) -> Vec<Stay> {
+        let pairs = self.seats.iter().enumerate().zip(&self.moving.stays);
+        let its = pairs.filter(|((place, seat), _)| seat.plan == plan && self.moves(*place));
+        let shown = |stay: &Stay| {
+            let statuses = stay.statuses.iter();
+            let statuses = statuses.map(|(at, it)| (self.host.shown(at.as_millis()), *it));
+            Stay { node: stay.node.clone(), statuses: statuses.collect() }
+        };
+        its.map(|(_, stay)| shown(stay)).collect()
     }
 
     /// Does what the nodes' carriers want of their services.

@@ -19,6 +19,10 @@ use crate::machine::BoxedMonitor;
 
 pub(super) struct Oracle {
     services: Vec<Seen>,
+    /// The monitor that is about to be fed, as it was before.
+    before: Option<BoxedMonitor>,
+    /// What the laws are tried on.
+    copy: Option<BoxedMonitor>,
 }
 
 /// What was seen of one service.
@@ -42,23 +46,29 @@ fn that(holds: bool, why: impl FnOnce() -> String) -> Judged {
 
 impl Oracle {
     pub(super) fn new(services: usize) -> Self {
-        Self { services: vec![Seen::default(); services] }
+        Self { services: vec![Seen::default(); services], before: None, copy: None }
     }
 
-    /// Looks at one step.
+    /// Keeps what is about to be fed as it is.
+    pub(super) fn keep(&mut self, monitor: &BoxedMonitor) {
+        copied(&mut self.before, monitor);
+    }
+
+    /// Looks at one step of the monitor that was kept.
     pub(super) fn look(
         &mut self,
         place: usize,
-        before: &BoxedMonitor,
         event: &Event,
         actions: &Actions,
         after: &BoxedMonitor,
         at: Instant,
     ) -> Judged {
         let Some(seen) = self.services.get_mut(place) else { return Ok(()) };
-        let step = Step { before, event: *event, actions, after, at: at.max(before.latest()) };
-        let judged = seen.judge(&step);
-        seen.last = Some((*after.standing(), tally(after, step.at)));
+        let Some(before) = &self.before else { return Ok(()) };
+        let at = at.max(before.latest());
+        let step = Step { before, event: *event, actions, after, at, tally: tally(after, at) };
+        let judged = laws(&step, &mut self.copy).and_then(|()| seen.judge(&step));
+        seen.last = Some((*after.standing(), step.tally));
         judged.map_err(|why| format!("{why} ({event:?} led to {:?})", actions.as_slice()))
     }
 
@@ -92,9 +102,60 @@ impl Oracle {
     }
 }
 
+/// A copy, in the storage of the last one.
+fn copied<'c>(copy: &'c mut Option<BoxedMonitor>, of: &BoxedMonitor) -> &'c mut BoxedMonitor {
+    if let Some(copy) = copy {
+        copy.clone_from(of);
+    }
+    copy.get_or_insert_with(|| of.clone())
+}
+
+/// Laws 1, 2, 3 and 9, on a copy. One that is found to be as it was is as good as another.
+fn laws(step: &Step<'_>, copy: &mut Option<BoxedMonitor>) -> Judged {
+    let due = step.after.poll_timeout();
+    let waits = due.is_none_or(|due| due > step.at);
+    let served = step.before.poll_timeout().is_some_and(|due| due <= step.at);
+    if step.event == Event::Timeout && served {
+        that(waits, || "law 1: a deadline is stale".to_owned())?;
+    }
+    let same = |monitor: &BoxedMonitor| {
+        monitor.standing() == step.after.standing() && tally(monitor, step.at) == step.tally
+    };
+    let mut twin = copied(copy, step.after);
+    let early = twin.handle(Event::Timeout, step.at);
+    let waiting = twin.waiting_for();
+    if waits {
+        that(early.as_slice().is_empty() && same(twin), || {
+            "law 2: an early timer leads to something".to_owned()
+        })?;
+    }
+    let answer = matches!(
+        step.event,
+        Event::Probed { .. } | Event::RestartDone { .. } | Event::GiveoverDone { .. }
+    );
+    let repeated =
+        matches!(step.event, Event::GiveoverDone { outcome: GiveoverOutcome::Granted, .. });
+    if answer && !repeated {
+        if !waits {
+            twin = copied(copy, step.after);
+        }
+        let late = twin.handle(step.event, step.at);
+        that(late.as_slice().is_empty() && same(twin), || {
+            "law 3: the same answer a second time leads to something".to_owned()
+        })?;
+    }
+    if !waits {
+        twin = copied(copy, step.after);
+    }
+    let earlier = Instant::from_millis(step.at.as_millis().saturating_sub(7_000));
+    let held = twin.handle(Event::Timeout, earlier);
+    that(held == early && twin.waiting_for() == waiting, || {
+        "law 9: time that goes back is not held".to_owned()
+    })
+}
+
 impl Seen {
     fn judge(&mut self, step: &Step<'_>) -> Judged {
-        self.laws(step)?;
         Self::accounting(step)?;
         Self::counted(step)?;
         self.answers(step)?;
@@ -103,45 +164,5 @@ impl Seen {
         self.budget(step)?;
         self.starts(step)?;
         self.gone(step)
-    }
-
-    /// Laws 1, 2, 3 and 9, on copies.
-    fn laws(&self, step: &Step<'_>) -> Judged {
-        let due = step.after.poll_timeout();
-        let served = step.before.poll_timeout().is_some_and(|due| due <= step.at);
-        if step.event == Event::Timeout && served {
-            that(due.is_none_or(|due| due > step.at), || "law 1: a deadline is stale".to_owned())?;
-        }
-        let same = |monitor: &BoxedMonitor| {
-            monitor.standing() == step.after.standing()
-                && tally(monitor, step.at) == tally(step.after, step.at)
-        };
-        let mut now = step.after.clone();
-        let early = now.handle(Event::Timeout, step.at);
-        if due.is_none_or(|due| due > step.at) {
-            that(early.as_slice().is_empty() && same(&now), || {
-                "law 2: an early timer leads to something".to_owned()
-            })?;
-        }
-        let mut back = step.after.clone();
-        let earlier = Instant::from_millis(step.at.as_millis().saturating_sub(7_000));
-        let held = back.handle(Event::Timeout, earlier);
-        that(held == early && back.waiting_for() == now.waiting_for(), || {
-            "law 9: time that goes back is not held".to_owned()
-        })?;
-        let answer = matches!(
-            step.event,
-            Event::Probed { .. } | Event::RestartDone { .. } | Event::GiveoverDone { .. }
-        );
-        let repeated =
-            matches!(step.event, Event::GiveoverDone { outcome: GiveoverOutcome::Granted, .. });
-        if answer && !repeated {
-            let mut twin = step.after.clone();
-            let late = twin.handle(step.event, step.at);
-            that(late.as_slice().is_empty() && same(&twin), || {
-                "law 3: the same answer a second time leads to something".to_owned()
-            })?;
-        }
-        Ok(())
     }
 }

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use giveover_core::board::State;
 use giveover_core::monitor::Status;
 use giveover_core::node::Nodes;
-use giveover_core::peer::Role;
 use giveover_core::pool::NoneLeft;
 
 use super::pools::{self, PoolPart};
 use crate::config::world::{Claim, Expect, Measure, Of, PoolExpect, PoolPlan, World};
-use crate::sim::timeline::Timeline;
+use crate::sim::timeline::{Timeline, role_word};
 
 /// What a world came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,9 +81,6 @@ pub struct PoolFigures {
     pub longest_unserved: u64,
     /// How long work went to members that did none, of all of them together.
     pub misled: u64,
-    /// What a balancer and people were told, in order of time, if that was asked for. Times are as in the
-    /// picture.
-    pub told: Vec<(u64, String)>,
 }
 
 impl PoolFigures {
@@ -314,17 +310,6 @@ impl Told {
         for (key, expected, came) in self.pool.iter().flat_map(|pool| &pool.keys) {
             compare(*key, Some(expected.clone()), Some(came.clone()));
         }
-    }
-}
-
-/// A role in the words of `expect`.
-pub(super) const fn role_word(role: Option<Role>) -> &'static str {
-    match role {
-        None => "off",
-        Some(Role::Init) => "init",
-        Some(Role::Standby) => "standby",
-        Some(Role::Active) => "active",
-        Some(Role::Down) => "down",
     }
 }
 

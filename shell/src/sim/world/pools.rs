@@ -20,6 +20,7 @@ use super::clock::Clock;
 use super::outcome::PoolFigures;
 use super::service::NEVER;
 use crate::config::world::{MemberDoes, PoolPlan};
+use crate::sim::timeline::PoolLane;
 
 /// What agents say of a member that has something to do, and of one that is full.
 const LOAD: u8 = 30;
@@ -37,6 +38,8 @@ pub(super) struct PoolPart {
     /// When a member was last out of order.
     last_ill: u64,
     pub(super) figures: PoolFigures,
+    /// For the picture, in true time.
+    pub(super) lane: Option<PoolLane>,
 }
 
 /// One member, what is under way about it, and what the balancer was told.
@@ -61,7 +64,9 @@ impl Member {
 }
 
 impl PoolPart {
-    pub(super) fn new(plan: &PoolPlan) -> Option<Self> {
+    pub(super) fn new(plan: &PoolPlan, record: bool) -> Option<Self> {
+        let lane =
+            || PoolLane::new(&plan.name, plan.settings.min_members, plan.members.iter().cloned());
         let pool = Pool::new(plan.settings, &plan.setups, Instant::default()).ok()?;
         let member = || Member {
             outlet: Face::Out(Why::Returning),
@@ -77,6 +82,7 @@ impl PoolPart {
             unserved_since: None,
             last_ill: 0,
             figures: PoolFigures::default(),
+            lane: record.then(lane),
         })
     }
 
@@ -222,6 +228,9 @@ impl Play<'_> {
             let actions = part.pool.handle(event, at);
             self.outcome.events += 1;
             for action in &actions {
+                if let Some(lane) = &mut part.lane {
+                    lane.saw(action, Instant::from_millis(now));
+                }
                 match *action {
                     Action::Probe { member, ticket } => {
                         let Some(member) = part.members.get_mut(usize::from(member)) else {
@@ -240,18 +249,6 @@ impl Play<'_> {
                         if face.is_out() && !was.is_out() && was != Face::Drained {
                             part.figures.exclusions.push(now);
                         }
-                        if self.record && face.word() != was.word() && event != Event::Begin {
-                            let name = plan.members.get(number).map_or("", |name| &**name);
-                            part.figures.told.push((now, format!("{name} {}", face.word())));
-                        }
-                    }
-                    Action::Fallback(why) if self.record => {
-                        let word = if why.is_some() { "fallback acts" } else { "fallback rests" };
-                        part.figures.told.push((now, word.to_owned()));
-                    }
-                    Action::Frozen(why) if self.record => {
-                        let word = if why.is_some() { "frozen: blind" } else { "sees again" };
-                        part.figures.told.push((now, word.to_owned()));
                     }
                     Action::AskTrusted => {
                         let answering = self.cut == 0 && self.silent == 0;

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use giveover_core::time::Instant;
 use serde_json::{Value, json};
 
 use super::many::{Many, Run};
-use super::outcome::{Difference, Figures, Outcome, role_word};
+use super::outcome::{Difference, Figures, Outcome};
 use crate::config::many as counted;
 use crate::message::span;
 use crate::report::table::wide;
+use crate::sim::timeline::role_word;
 
 /// More happenings than these are only counted.
 const MOST: usize = 200;
@@ -68,15 +68,10 @@ fn happenings(outcome: &Outcome, text: &mut String) {
     });
     all.extend(edges);
     for lane in &timeline.lanes {
-        let roles = lane.roles.iter().skip(1);
-        all.extend(roles.map(|(at, role)| (*at, &lane.name, role_word(*role).to_owned())));
-        let held = lane.held.iter().skip(1);
-        let word = |held| if held { "holds the address" } else { "holds it no more" };
-        all.extend(held.map(|(at, held)| (*at, &lane.name, word(*held).to_owned())));
+        all.extend(lane.told().map(|(at, word)| (at, &lane.name, word.to_owned())));
     }
-    for (name, figures) in &outcome.pools {
-        let told = figures.told.iter();
-        all.extend(told.map(|(at, word)| (Instant::from_millis(*at), name, word.clone())));
+    for pool in &timeline.pools {
+        all.extend(pool.told.iter().map(|(at, word)| (*at, &pool.name, word.clone())));
     }
     all.sort_by_key(|(at, ..)| *at);
     let more = all.len().saturating_sub(MOST);
@@ -262,9 +257,14 @@ pub fn json_lines(outcome: &Outcome) -> String {
             }));
         }
     }
-    for (name, pool) in &outcome.pools {
+    for pool in outcome.timeline.iter().flat_map(|timeline| &timeline.pools) {
         for (at, what) in &pool.told {
-            line(json!({ "scenario": outcome.name, "at_ms": at, "pool": &**name, "what": what }));
+            line(json!({
+                "scenario": outcome.name,
+                "at_ms": at.as_millis(),
+                "pool": &*pool.name,
+                "what": what,
+            }));
         }
     }
     line(json!({

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use giveover_core::failure::{Cause, Phase, ProbeResult};
-use giveover_core::monitor::{Action, Origin, Status, Ticket};
+use giveover_core::monitor::{Status, Ticket};
 use giveover_core::time::Instant;
 use giveover_core::weight::Weight;
 
@@ -261,15 +261,4 @@ pub(super) enum Due {
     Work(Work),
     Answer(Ticket, Reply),
     Timer,
-}
-
-/// Whether an action is the monitor's own decision about a failure.
-pub(super) const fn is_decision(action: Action) -> bool {
-    matches!(
-        action,
-        Action::Restart { origin: Origin::Monitor, .. }
-            | Action::Giveover { .. }
-            | Action::BudgetSpent
-            | Action::Log
-    )
 }

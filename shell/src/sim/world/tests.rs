@@ -1,6 +1,7 @@
 use super::*;
 use crate::config::scenario::{Form, load_form_str};
 use crate::config::world::NodeDoes;
+use crate::sim::timeline::Stay;
 
 fn world(name: &str, text: &str) -> World {
     match load_form_str(name, text) {
@@ -278,6 +279,57 @@ fn nodes_are_drawn() {
         told.contains("20m of 3 nodes, seed 1") && told.contains("holds the address"),
         "{told}"
     );
+}
+
+/// A pool has a lane of its members, and a service that moves one for each node that it may run on.
+#[test]
+fn pools_and_what_moves_are_drawn() {
+    use crate::report::paint::Paint;
+    let of = |name: &str| EXAMPLES.iter().find(|example| example.name == name).expect("there").text;
+    let outcome = played(of("pool"));
+    let timeline = outcome.timeline.as_ref().expect("recorded");
+    let [pool] = timeline.pools.as_slice() else { panic!("{:?}", timeline.pools) };
+    let ends: Vec<&str> =
+        pool.members.iter().map(|it| it.faces.last().map_or("", |it| it.1.word())).collect();
+    assert_eq!(ends, ["in", "in", "in", "standby"]);
+    let at_work = pool.at_work();
+    assert_eq!(at_work.iter().map(|(_, count)| *count).max(), Some(3));
+    assert!(at_work.iter().skip(1).all(|(_, count)| *count > 0), "the floor: {at_work:?}");
+    assert!(pool.frozen.iter().any(|(_, on)| *on));
+    let svg = crate::sim::chart::svg(timeline);
+    for word in
+        [">at work</text>", ">out</text>", ">drained</text>", ">standby</text>", ">frozen</text>"]
+    {
+        assert!(svg.contains(word), "{word}");
+    }
+    let small = crate::sim::chart::blocks(timeline, 100, Paint::PLAIN);
+    assert!(small.starts_with("web, 4 members\n  at work "), "{small}");
+    assert!(small.contains("\n  reserve   "), "{small}");
+
+    let outcome = played(of("moving"));
+    let timeline = outcome.timeline.as_ref().expect("recorded");
+    for track in &timeline.tracks {
+        let nodes: Vec<&str> = track.stays.iter().map(|stay| &*stay.node).collect();
+        assert_eq!(nodes, ["one", "other"], "the witness runs nothing");
+        // never two at a time: each ends before the next begins
+        let mut told: Vec<_> = track.stays.iter().flat_map(Stay::told).collect();
+        told.sort_by_key(|(at, _)| *at);
+        let told: Vec<&str> = told.iter().map(|(_, word)| word.as_str()).collect();
+        let expected = [
+            "runs on one",
+            "runs no more on one",
+            "runs on other",
+            "runs no more on other",
+            "runs on one",
+        ];
+        assert_eq!(told.get(..expected.len()), Some(&expected[..]), "{}", track.name);
+    }
+    let svg = crate::sim::chart::svg(timeline);
+    assert!(svg.contains(">on one</text>") && svg.contains(">on other</text>"));
+    let page = crate::sim::chart::html(timeline, &[]);
+    assert!(page.contains("<td>runs no more on one</td>"), "{page}");
+    let small = crate::sim::chart::blocks(timeline, 100, Paint::PLAIN);
+    assert!(small.contains("\n  on other  "), "{small}");
 }
 
 /// Whatever happens to members, agents, our network and our daemon: the floor holds, and blind is frozen.

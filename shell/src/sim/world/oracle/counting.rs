@@ -11,11 +11,12 @@ impl Seen {
     pub(super) fn accounting(step: &Step<'_>) -> Judged {
         let live = step.after.history().failures().filter(|failure| step.live(failure.at));
         let sum: u32 = live.map(|failure| u32::from(failure.weight.value())).sum();
-        let told = u32::from(step.after.tally(step.at).failure_sum);
+        let [told, _, told_restarts] = step.tally;
+        let told = u32::from(told);
         that(sum == told, || format!("A1: the sum is {told}, its records make {sum}"))?;
         that(told < 100, || format!("R3: a sum of {told} is left standing"))?;
         let restarts = step.after.history().restart_times().filter(|at| step.live(*at)).count();
-        let told = usize::from(step.after.tally(step.at).restarts);
+        let told = usize::from(told_restarts);
         that(restarts == told, || format!("A1: {told} restarts, its records are {restarts}"))?;
         let unhurt = matches!(
             step.event,
@@ -47,8 +48,7 @@ impl Seen {
                         step.before.waiting_for(),
                         Waiting::Giveover | Waiting::AskAgain(_)
                     );
-                    let moved =
-                        step.sum_before() != u32::from(step.after.tally(step.at).failure_sum);
+                    let moved = step.sum_before() != u32::from(step.tally[0]);
                     that(asks || !moved, || "a probe counts that must not".to_owned())?;
                     return that(!step.decides(), || {
                         "a probe that does not count is acted on".to_owned()

@@ -5,6 +5,7 @@ use giveover_core::policy::Policy;
 use giveover_core::time::Instant;
 
 use crate::machine::BoxedMonitor;
+use crate::sim::timeline::is_decision;
 
 /// R9: not now, and the window is over since it was asked first: that is a denial.
 pub(super) fn too_late(step: &Step<'_>, first: Instant) -> bool {
@@ -22,6 +23,8 @@ pub(super) struct Step<'a> {
     pub(super) actions: &'a Actions,
     pub(super) after: &'a BoxedMonitor,
     pub(super) at: Instant,
+    /// What is live after it: sum, failures, restarts.
+    pub(super) tally: [u16; 3],
 }
 
 pub(super) fn blocked(monitor: &BoxedMonitor) -> bool {
@@ -71,16 +74,7 @@ impl Step<'_> {
 
     /// Whether it led to anything that is done about a failure.
     pub(super) fn decides(&self) -> bool {
-        self.delayed().is_some()
-            || self.any(|action| {
-                matches!(
-                    action,
-                    Action::Restart { origin: Origin::Monitor, .. }
-                        | Action::Giveover { .. }
-                        | Action::BudgetSpent
-                        | Action::Log
-                )
-            })
+        self.delayed().is_some() || self.any(is_decision)
     }
 
     /// Live restarts before the event, by its time.
