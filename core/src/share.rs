@@ -14,7 +14,9 @@ mod recovery;
 use crate::node::{Node, Nodes};
 use crate::time::{Instant, Span};
 
-pub use event::{Action, Actions, Answer, Command, Event, Kind, Message, Number, Pool, Ticket, To};
+pub use event::{
+    Action, Actions, Answer, Command, Event, Kind, Lasting, Message, Number, Pool, Ticket, To,
+};
 
 use recovery::Recovery;
 
@@ -76,6 +78,7 @@ impl<const L: usize> Share<L> {
             Event::Frame { from, message } => self.on_frame(from, message, now, &mut out),
             Event::Recover { lasts, among } => self.recover(lasts, among, now, &mut out),
             Event::Recovered => self.recovered(&mut out),
+            Event::Resumed(lasting) => self.resume(lasting, now, &mut out),
             Event::Blocked { ticket, ok } => self.on_blocked(ticket, ok, &mut out),
         }
         out
@@ -112,12 +115,19 @@ impl<const L: usize> Share<L> {
         self.recovery.of(self.me)
     }
 
+    /// The same as it must outlive a crash.
+    #[must_use]
+    pub const fn lasting(&self) -> Option<Lasting> {
+        self.recovery.lasting(self.me)
+    }
+
     fn on_timeout(&mut self, now: Instant, out: &mut Actions) {
         self.end_if_due(now, out);
         if self.tell_at <= now {
             self.tell_at = now.after(TELL_EVERY);
             let number = self.durable.number;
             out.push(Action::Send { to: To::All, message: Message::Have { number } });
+            self.ask_whether_it_lasts(out);
         }
     }
 

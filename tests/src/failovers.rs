@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::cluster::{Cluster, wait_long};
-use crate::pair::{ADDRESS, NAMES, Pair};
+use crate::pair::Pair;
 use crate::{is_running, signal_to};
 
 /// Keys of `[cluster]`; `interval` is the usual one.
@@ -178,15 +178,7 @@ impl Bed for Address {
     const WAYS: &'static [How] = &[How::Died, How::Stopped, How::CutOff, How::Frozen];
 
     fn ready(&mut self) -> usize {
-        let active = wait_long("an active that has the address, and a standby", || {
-            let has = [0, 1].map(|place| self.pair.lan.has(NAMES[place], ADDRESS));
-            let [first, second] = [0, 1].map(|place| role(self.pair.daemon(place)));
-            match (has, &*first, &*second) {
-                ([true, false], "active", "standby") => Some(0),
-                ([false, true], "standby", "active") => Some(1),
-                _ => None,
-            }
-        });
+        let active = self.pair.settled();
         settle(self.moved);
         active
     }
@@ -329,10 +321,4 @@ fn settle(since: Instant) {
     while Instant::now() < until {
         std::thread::park_timeout(until.saturating_duration_since(Instant::now()));
     }
-}
-
-fn role(daemon: &crate::Daemon) -> String {
-    let status = daemon.status().unwrap_or_default();
-    let group = status["groups"].get(0).cloned().unwrap_or_default();
-    group["role"].as_str().unwrap_or_default().to_owned()
 }

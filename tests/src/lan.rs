@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::network::ip;
-use crate::wait_for;
+use crate::{Daemon, wait_for, wait_long};
 
 /// Hosts on one bridge. Each has an interface `eth0` and the addresses 10.0.0.N/24 and
 /// 2001:db8::N/64, N its place from one on.
@@ -138,6 +138,30 @@ impl Lan {
         let pid = self.hosts[name].id();
         let network = File::open(format!("/proc/{pid}/ns/net")).expect("its network");
         move || setns(network, CloneFlags::CLONE_NEWNET).expect("on the host")
+    }
+
+    /// Runs a daemon on a host, as what `behind` runs, and waits until it answers.
+    ///
+    /// # Panics
+    /// There is no such host, or it does not answer.
+    pub fn run(&self, name: &str, behind: &[&str], daemon: &mut Daemon) {
+        let pid = self.pid(name).to_string();
+        daemon.spawn_behind(&[&["nsenter", "-t", &pid, "-n"][..], behind].concat());
+        wait_long("the daemon to answer", || {
+            if let Some(status) = daemon.ended() {
+                panic!("the daemon ended with {status}:\n{}", daemon.log_text());
+            }
+            daemon.status().map(|_| ())
+        });
+    }
+
+    /// Has a host reach another one no more, or again; the other one reaches it still.
+    ///
+    /// # Panics
+    /// `ip` refuses.
+    pub fn reaches(&self, name: &str, other: u8, does: bool) {
+        let verb = if does { "del" } else { "add" };
+        self.ip(name, &format!("route {verb} blackhole 10.0.0.{other}/32"));
     }
 
     /// Cuts a host's cable, or mends it.

@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: a daemon on loopback with a directory of its own, and waiting
 //! for what it says instead of sleeping.
 
+pub mod audit;
 pub mod board;
 pub mod boarded;
 pub mod cluster;
@@ -22,6 +23,7 @@ pub mod servers;
 pub mod sockets;
 pub mod stick;
 pub mod vm;
+pub mod wire;
 
 use std::ffi::OsStr;
 use std::fs;

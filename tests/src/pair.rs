@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use nix::ifaddrs::getifaddrs;
 use tempfile::TempDir;
 
+use crate::audit::Audit;
 use crate::lan::Lan;
+use crate::wire::{self, Wire};
 use crate::{Daemon, PATIENCE, giveover, text_of};
 
 /// The address that moves.
@@ -34,16 +35,19 @@ pub struct Pair {
     /// What else the file has, behind the group's address.
     more: String,
     daemons: Vec<Option<Daemon>>,
+    /// By place: what a daemon is run behind.
+    behind: [Vec<String>; 3],
+    /// What is between the nodes, if it is more than a bridge.
+    wire: Option<Wire>,
+    audit: Audit,
     seen: Arc<Mutex<Seen>>,
     over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What auditor and client saw.
+/// What the client saw.
 #[derive(Default)]
 struct Seen {
-    /// When each of the pair had the address: first and last seen.
-    held: [Vec<(Instant, Instant)>; 2],
     /// Who answered the client, each time it asked.
     answers: Vec<(Instant, Option<String>)>,
 }
@@ -77,26 +81,66 @@ impl Pair {
         Self::made("heartbeat = \"500ms\"\ninterval = \"1s\"", more)
     }
 
+    /// The same with a wire between the nodes, and these keys of `[cluster]`.
+    ///
+    /// # Panics
+    /// The kernel refuses.
+    #[must_use]
+    pub fn wired(times: &str) -> Self {
+        let mut pair = Self::of_hosts(&["a", "b", "door", "client", wire::HOST], times, "");
+        let wire = Wire::between(&pair.lan, 3);
+        for (place, number) in (1..=3).enumerate() {
+            let hosts = pair.dir.path().join(format!("hosts-{number}"));
+            std::fs::write(&hosts, wire.hosts(number)).expect("a file");
+            let hosts = hosts.display().to_string();
+            let bind = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
+            pair.runs_behind(place, &["unshare", "-m", "sh", "-c", bind, &hosts]);
+        }
+        pair.wire = Some(wire);
+        pair
+    }
+
+    /// What is between the nodes.
+    ///
+    /// # Panics
+    /// It is nothing but a bridge.
+    #[must_use]
+    pub fn wire(&self) -> &Wire {
+        self.wire.as_ref().expect("a wire")
+    }
+
+    /// The daemon of a place is run behind this, from its next start on.
+    pub fn runs_behind(&mut self, place: usize, words: &[&str]) {
+        self.behind[place] = words.iter().map(|word| (*word).to_owned()).collect();
+    }
+
     fn made(times: &str, more: &str) -> Self {
-        let lan = Lan::new(&["a", "b", "door", "client"]);
+        Self::of_hosts(&["a", "b", "door", "client"], times, more)
+    }
+
+    fn of_hosts(hosts: &[&'static str], times: &str, more: &str) -> Self {
+        let lan = Lan::new(hosts);
         let dir = tempfile::Builder::new().prefix("giveover-pair-").tempdir().expect("a directory");
         let key = dir.path().join("cluster.key");
         let made = Command::new(giveover()).args(["key", "new"]).arg(&key).output().expect("runs");
         assert!(made.status.success(), "{}", text_of(&made));
         let (seen, over) = (Arc::default(), Arc::default());
+        let audit = Audit::new(&lan, &NAMES, ADDRESS);
         let mut pair = Self {
             lan,
             times: times.to_owned(),
             dir,
             more: more.to_owned(),
             daemons: vec![None, None, None],
+            behind: [const { Vec::new() }; 3],
+            wire: None,
+            audit,
             seen,
             over,
             threads: Vec::new(),
         };
         for place in 0..2 {
             pair.serve(place);
-            pair.audit(place);
         }
         pair.ask();
         pair
@@ -114,36 +158,6 @@ impl Pair {
             }
         });
         listens.recv_timeout(PATIENCE).expect("it listens");
-    }
-
-    /// Looks every few milliseconds whether a host's kernel has the address.
-    fn audit(&mut self, place: usize) {
-        let enter = self.lan.door(NAMES[place]);
-        let (seen, over) = (Arc::clone(&self.seen), Arc::clone(&self.over));
-        self.threads.push(std::thread::spawn(move || {
-            enter();
-            let mut had = false;
-            while !over.load(Ordering::Relaxed) {
-                // It was there at some time between these two: a thread that waits for its turn
-                // makes nothing longer than it was.
-                let before = Instant::now();
-                let has = getifaddrs().expect("addresses").any(|it| {
-                    let address = it.address.and_then(|it| it.as_sockaddr_in().copied());
-                    address.is_some_and(|address| address.ip().to_string() == ADDRESS)
-                });
-                let after = Instant::now();
-                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                let spans = &mut seen.held[place];
-                match spans.last_mut() {
-                    Some(span) if has && had => span.1 = before.max(span.0),
-                    _ if has => spans.push((after, after)),
-                    _ => {}
-                }
-                had = has;
-                drop(seen);
-                std::thread::park_timeout(Duration::from_millis(2));
-            }
-        }));
     }
 
     /// Asks through the address each 100 ms.
@@ -169,10 +183,15 @@ impl Pair {
     /// The file of a place whose group has `addresses`.
     #[must_use]
     pub fn text(&self, addresses: &str) -> String {
+        let at = |number: u8| match self.wire {
+            Some(_) => wire::name(number),
+            None => format!("10.0.0.{number}"),
+        };
+        let [a, b, door] = [at(1), at(2), at(3)];
         format!(
             "[cluster]\nkey = \"{}/cluster.key\"\nquorum = \"majority\"\n{}\n\
-             [node.a]\naddress = \"10.0.0.1\"\n[node.b]\naddress = \"10.0.0.2\"\n\
-             [node.door]\naddress = \"10.0.0.3\"\nwitness = true\n\
+             [node.a]\naddress = \"{a}\"\n[node.b]\naddress = \"{b}\"\n\
+             [node.door]\naddress = \"{door}\"\nwitness = true\n\
              [group.front]\naddresses = [\"{addresses}\"]\n{}",
             self.dir.path().display(),
             self.times,
@@ -213,14 +232,8 @@ impl Pair {
 
     fn run(&mut self, place: usize, daemon: Daemon) {
         let mut daemon = if place == 2 { daemon.as_witness() } else { daemon };
-        let pid = self.lan.pid(["a", "b", "door"][place]).to_string();
-        daemon.spawn_behind(&["nsenter", "-t", &pid, "-n"]);
-        wait("the daemon to answer", || {
-            if let Some(status) = daemon.ended() {
-                panic!("the daemon ended with {status}:\n{}", daemon.log_text());
-            }
-            daemon.status().map(|_| ())
-        });
+        let behind: Vec<&str> = self.behind[place].iter().map(String::as_str).collect();
+        self.lan.run(["a", "b", "door"][place], &behind, &mut daemon);
         self.daemons[place] = Some(daemon);
     }
 
@@ -294,9 +307,28 @@ impl Pair {
     /// `None` where it has not.
     #[must_use]
     pub fn held_since(&self, place: usize, since: Instant) -> Option<Instant> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let spans = seen.held.get(place)?.iter();
-        spans.filter(|(_, to)| *to >= since).map(|(from, _)| (*from).max(since)).next()
+        self.audit.held_since(place, since)
+    }
+
+    /// Waits until one of the pair is active and alone has the address, and the other is its standby;
+    /// returns the active.
+    ///
+    /// # Panics
+    /// It does not come to that.
+    #[must_use]
+    pub fn settled(&self) -> usize {
+        let role = |place: usize| {
+            let status = self.daemons[place].as_ref().and_then(Daemon::status).unwrap_or_default();
+            status["groups"][0]["role"].as_str().unwrap_or_default().to_owned()
+        };
+        wait("an active that has the address, and a standby", || {
+            let has = [0, 1].map(|place| self.lan.has(NAMES[place], ADDRESS));
+            match (has, &*role(0), &*role(1)) {
+                ([true, false], "active", "standby") => Some(0),
+                ([false, true], "standby", "active") => Some(1),
+                _ => None,
+            }
+        })
     }
 
     /// Waits until the client is answered by whomever.
@@ -337,22 +369,13 @@ impl Pair {
     /// How long both had the address at once, as far as the auditor saw.
     #[must_use]
     pub fn overlap(&self) -> Duration {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let [first, second] = &seen.held;
-        let mut overlap = Duration::ZERO;
-        for (from, to) in first {
-            for (begin, end) in second {
-                overlap += (*to.min(end)).saturating_duration_since(*from.max(begin));
-            }
-        }
-        overlap
+        self.audit.overlap()
     }
 
     /// How often the address has come up, on either.
     #[must_use]
     pub fn times_held(&self) -> usize {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.held.iter().map(Vec::len).sum()
+        self.audit.times_held()
     }
 }
 

@@ -2,6 +2,7 @@
 //! with nothing of the machine's own configuration.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -271,6 +272,45 @@ pub fn postgres_with(
         command.arg(dir).args(more);
         command
     }
+}
+
+/// What pgpool-II's own commands say to prove who they are, as `postgres`.
+pub const PCP_PASSWORD: &str = "secret";
+/// Its MD5, as pgpool-II has it.
+const PCP_MD5: &str = "5ebe2294ecd0e0f08eab7690d2a6ee69";
+
+/// pgpool-II over `backends`, with its files in `place`, listening at `at` and commanded at `pcp` of
+/// loopback: the words that run it.
+///
+/// # Panics
+/// Its files cannot be written.
+#[must_use]
+pub fn pgpool(place: &Path, at: SocketAddr, pcp: u16, backends: [SocketAddr; 2]) -> Vec<String> {
+    let dir = place.display();
+    let mut text = format!(
+        "backend_clustering_mode = 'raw'\nlisten_addresses = '{}'\nport = {}\n\
+         unix_socket_directories = '{dir}'\npcp_socket_dir = '{dir}'\n\
+         pcp_listen_addresses = '127.0.0.1'\npcp_port = {pcp}\n\
+         pid_file_name = '{dir}/pgpool.pid'\nlogdir = '{dir}'\n\
+         num_init_children = 4\nmax_pool = 1\nsr_check_period = 0\nhealth_check_period = 0\n\
+         enable_pool_hba = off\nfailover_on_backend_error = off\n",
+        at.ip(),
+        at.port()
+    );
+    for (number, backend) in backends.iter().enumerate() {
+        text += &format!(
+            "backend_hostname{number} = '{}'\nbackend_port{number} = {}\n\
+             backend_weight{number} = 1\nbackend_flag{number} = 'ALLOW_TO_FAILOVER'\n",
+            backend.ip(),
+            backend.port()
+        );
+    }
+    write(&place.join("pgpool.conf"), &text);
+    write(&place.join("pcp.conf"), &format!("postgres:{PCP_MD5}\n"));
+    let file = |name: &str| place.join(name).display().to_string();
+    ["pgpool", "-n", "-D", "-f", &file("pgpool.conf"), "-F", &file("pcp.conf")]
+        .map(str::to_owned)
+        .to_vec()
 }
 
 /// vsftpd that lets so many clients in at once.

@@ -169,6 +169,62 @@ fn under_fence_only_an_acknowledged_one_lets_a_standby_take_over() {
     wait_for("it to take over", || (role(&all[other]) == "active").then_some(()));
 }
 
+/// The daemon alone is killed. What it leaves running is what a fence is for: it is gone with its node's
+/// power before another is started; the lock that both want would tell.
+#[test]
+fn under_fence_what_a_dead_daemon_left_is_gone_before_another_is_started() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = dir.path().display();
+    // What cutting the power does to the service, once a file says that the supply can be reached.
+    let cluster = format!(
+        "quorum = \"fence\"\nfence = {{ command = [\"/bin/sh\", \"-c\", \
+         \"test -e {at}/may && kill -9 `cat {at}/pid-$TO` && touch {at}/cut\"] }}"
+    );
+    let shared = Shared::new(2, &cluster);
+    let mut all = shared.start_all();
+    let first = active_of(&[&all[0], &all[1]]);
+    let other = 1 - first;
+    wait_for("the other to join", || (role(&all[other]) == "standby").then_some(()));
+    let pid = all[first].service("web")["pid"].as_u64().expect("a pid") as u32;
+    std::fs::write(dir.path().join(format!("pid-{}", NAMES[first])), pid.to_string())
+        .expect("a file");
+    all[first].kill();
+    wait_for("a fence that does not reach it", || {
+        all[other].log_text().contains("was not acknowledged").then_some(())
+    });
+    assert!(giveover_tests::is_running(pid), "it outlives its daemon");
+    assert_eq!(role(&all[other]), "standby", "and nobody takes its place");
+    std::fs::write(dir.path().join("may"), "").expect("a file");
+    active_of(&[&all[other]]);
+    assert!(dir.path().join("cut").exists() && !giveover_tests::is_running(pid));
+    never_twice(&[&all[other]]);
+    // Its daemon is back, finds nothing of it, and stands by.
+    all[first].run();
+    wait_for("it to join again", || (role(&all[first]) == "standby").then_some(()));
+    assert_eq!(active_of(&[&all[0], &all[1]]), other);
+}
+
+/// The same where nobody takes over from silence: it runs on, and is stopped before its node joins.
+#[test]
+fn under_stay_what_a_dead_daemon_left_runs_until_the_daemon_is_back() {
+    let shared = Shared::new(2, "quorum = \"stay\"");
+    let mut all = shared.start_all();
+    let first = active_of(&[&all[0], &all[1]]);
+    let other = 1 - first;
+    wait_for("the other to join", || (role(&all[other]) == "standby").then_some(()));
+    let pid = all[first].service("web")["pid"].as_u64().expect("a pid") as u32;
+    all[first].kill();
+    wait_for("the active to be missed", || {
+        group(&all[other]).is_some_and(|it| it["active"].is_null()).then_some(())
+    });
+    assert!(giveover_tests::is_running(pid), "it runs on");
+    assert_eq!(role(&all[other]), "standby", "and nobody takes its place");
+    all[first].run();
+    wait_for("the old one to be gone", || (!giveover_tests::is_running(pid)).then_some(()));
+    active_of(&[&all[0], &all[1]]);
+    never_twice(&[&all[other]]);
+}
+
 /// Another key, and noise into both ports: nothing changes, and it is counted and named.
 #[test]
 fn strangers_and_noise_change_nothing_and_are_counted() {

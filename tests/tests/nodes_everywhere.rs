@@ -177,6 +177,36 @@ fn with_run_all_a_node_whose_checks_fail_is_down_until_they_pass() {
     wait_active(&all, first);
 }
 
+/// A person asks a node once as the group does, from any other node; it counts nothing.
+#[test]
+fn a_person_asks_a_node_as_its_group_does() {
+    let shared = Everywhere::new();
+    let all = shared.start_all();
+    let asked = |words: &[&str]| {
+        let out = all[0].cli(&[&["probe"][..], words].concat());
+        (out.status.code(), text_of(&out))
+    };
+    let node = format!("front/{}", NAMES[1]);
+    shared.is_ill(1, true);
+    let (code, text) = asked(&[&node]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("well"), "{text}");
+    shared.is_ill(1, false);
+    let (code, text) = asked(&[&format!("{node}/well"), "--json"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("\"healthy\""), "{text}");
+    for (target, why) in [
+        ("front".to_owned(), "front is a group: its nodes are front/NAME"),
+        ("front/nobody".to_owned(), "group front has no node nobody"),
+        (format!("front/{}", NAMES[2]), "group front has no checks of c"),
+        (format!("{node}/nope"), "has no check named nope"),
+    ] {
+        let (code, text) = asked(&[&target]);
+        assert_eq!(code, Some(3), "{text}");
+        assert!(text.contains(why), "{text}");
+    }
+}
+
 /// Where the service runs on the active only, the active asks itself: `life` failures in a row give
 /// the group over.
 #[test]

@@ -38,6 +38,25 @@ fn plugged() -> Port {
     Port::plug(Standin::new(Some(Key::of_secret(&SECRET)), 0x6614_04D3))
 }
 
+/// Two nodes with a board each, one active and the other its standby.
+struct Pair {
+    all: Vec<Daemon>,
+    ports: [Port; 2],
+    _shared: Shared,
+    first: usize,
+    other: usize,
+}
+
+fn settled() -> Pair {
+    let shared = shared();
+    let ports = [plugged(), plugged()];
+    let all: Vec<Daemon> = (0..2).map(|me| start(&shared, me, &ports[me].path)).collect();
+    let first = active_of(&[&all[0], &all[1]]);
+    let other = 1 - first;
+    wait_for("the other to join", || (role(&all[other]) == "standby").then_some(()));
+    Pair { all, ports, _shared: shared, first, other }
+}
+
 fn fences(port: &Port) -> usize {
     port.board().asked.iter().filter(|request| **request == Request::Fence).count()
 }
@@ -46,12 +65,7 @@ fn fences(port: &Port) -> usize {
 /// only been silent: what the line is wired to ends it.
 #[test]
 fn a_silent_active_is_fenced_by_the_board_before_anybody_takes_its_place() {
-    let shared = shared();
-    let ports = [plugged(), plugged()];
-    let mut all: Vec<Daemon> = (0..2).map(|me| start(&shared, me, &ports[me].path)).collect();
-    let first = active_of(&[&all[0], &all[1]]);
-    let other = 1 - first;
-    wait_for("the other to join", || (role(&all[other]) == "standby").then_some(()));
+    let Pair { mut all, ports, _shared, first, other } = settled();
     let service = all[first].service("web")["pid"].as_u64().expect("a pid") as u32;
     ports[other].board().faults.mute = true;
     all[first].signal(Signal::STOP);
@@ -78,12 +92,7 @@ fn a_silent_active_is_fenced_by_the_board_before_anybody_takes_its_place() {
 /// A board that is not there, or whose second line is this host's own, fences nobody.
 #[test]
 fn without_its_board_a_standby_stays_one() {
-    let shared = shared();
-    let ports = [plugged(), plugged()];
-    let mut all: Vec<Daemon> = (0..2).map(|me| start(&shared, me, &ports[me].path)).collect();
-    let first = active_of(&[&all[0], &all[1]]);
-    let other = 1 - first;
-    wait_for("the other to join", || (role(&all[other]) == "standby").then_some(()));
+    let Pair { mut all, ports, _shared, first, other } = settled();
     let [mut one, mut two] = ports;
     if other == 0 {
         one.unplug()

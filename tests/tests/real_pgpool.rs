@@ -2,6 +2,7 @@
 //! same two PostgreSQL, each guarded by its own node. Detached on one, a node is down on both.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -10,33 +11,13 @@ use giveover_tests::cluster::{Cluster, NAMES, wait_long};
 use giveover_tests::server::{Server, is_root};
 use giveover_tests::{free_port, servers, text_of};
 
-/// Its MD5 is in `pcp.conf`.
-const PASSWORD: &str = "secret";
-const MD5: &str = "5ebe2294ecd0e0f08eab7690d2a6ee69";
-
 /// pgpool-II over `backends`, commanded at `pcp`.
 fn pgpool(backends: [u16; 2], pcp: u16) -> impl FnOnce(&Path, u16) -> Command {
+    let local = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
     move |dir, port| {
-        let place = dir.display();
-        let mut text = format!(
-            "backend_clustering_mode = 'raw'\nlisten_addresses = '127.0.0.1'\nport = {port}\n\
-             unix_socket_directories = '{place}'\npcp_socket_dir = '{place}'\n\
-             pcp_listen_addresses = '127.0.0.1'\npcp_port = {pcp}\n\
-             pid_file_name = '{place}/pgpool.pid'\nlogdir = '{place}'\n\
-             num_init_children = 4\nmax_pool = 1\nsr_check_period = 0\nhealth_check_period = 0\n\
-             enable_pool_hba = off\nfailover_on_backend_error = off\n"
-        );
-        for (number, backend) in backends.iter().enumerate() {
-            text += &format!(
-                "backend_hostname{number} = '127.0.0.1'\nbackend_port{number} = {backend}\n\
-                 backend_weight{number} = 1\nbackend_flag{number} = 'ALLOW_TO_FAILOVER'\n"
-            );
-        }
-        fs::write(dir.join("pgpool.conf"), text).expect("its configuration");
-        fs::write(dir.join("pcp.conf"), format!("postgres:{MD5}\n")).expect("who may command");
-        let mut command = Command::new("pgpool");
-        command.args(["-n", "-D", "-f"]).arg(dir.join("pgpool.conf"));
-        command.arg("-F").arg(dir.join("pcp.conf"));
+        let words = servers::pgpool(dir, local(port), pcp, backends.map(local));
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
         command
     }
 }
@@ -91,7 +72,7 @@ fn a_node_detached_on_one_is_down_on_both() {
     let mut cluster = Cluster::new(times, &more);
     let shared = cluster.dir.path().to_owned();
     let pass = shared.join("pcppass");
-    fs::write(&pass, format!("*:*:postgres:{PASSWORD}\n")).expect("a file");
+    fs::write(&pass, format!("*:*:postgres:{}\n", servers::PCP_PASSWORD)).expect("a file");
     fs::set_permissions(&pass, fs::Permissions::from_mode(0o600)).expect("ours");
     for (name, port) in NAMES.iter().zip(ports) {
         let script = shared.join(format!("tell-{name}"));

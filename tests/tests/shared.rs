@@ -31,7 +31,8 @@ impl Bed {
         // `$TO` and `$MEMBER` are the daemon's; `@ME` and `@SHARED` the test's.
         text += "[service.web]\nstart = [\"sleep\", \"100000\"]\nallow = [\"no-checks\"]\n\
                  [group.front]\nservices = [\"web\"]\npool = \"db\"\n\
-                 promote = [\"/bin/sh\", \"-c\", \"echo $MEMBER >> @SHARED/promoted-@ME\"]\n";
+                 promote = [\"/bin/sh\", \"-c\", \"echo $MEMBER >> @SHARED/promoted-@ME || exit 1; \
+                 while test -e @SHARED/slow-@ME; do sleep 0.1; done\"]\n";
         Self { cluster: Cluster::new(TIMES, &(text + more)), _members: members }
     }
 
@@ -65,6 +66,16 @@ impl Bed {
     fn wait_states(&self, place: usize, states: &[u64]) {
         let what = format!("{} to have {states:?}", NAMES[place]);
         wait_long(&what, || (self.states(place) == states).then_some(()));
+    }
+
+    /// How far the newest promotion has come at a place.
+    fn promotion(&self, place: usize) -> String {
+        self.pool(place)["promotion"]["state"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn wait_promotion(&self, place: usize, state: &str) {
+        let what = format!("the promotion to be {state} on {}", NAMES[place]);
+        wait_long(&what, || (self.promotion(place) == state).then_some(()));
     }
 
     fn ok(&self, place: usize, words: &[&str]) -> String {
@@ -205,6 +216,119 @@ fn a_recovery_blocks_every_node_or_none_and_ends() {
     // What is left of it where the daemon died goes with its next start.
     bed.cluster.start(active);
     wait_long("nobody to be blocked", || (blocked(&bed) == 0).then_some(()));
+}
+
+/// kill -9 of the daemon in the middle of a promotion: whether its command did its work nobody knows,
+/// so it is said, and never run twice.
+#[test]
+fn a_promotion_that_a_kill_cuts_short_is_said_and_not_run_again() {
+    let mut bed = Bed::new("");
+    let active = bed.start_all();
+    let standby = 1 - active;
+    let slow = bed.cluster.path(&format!("slow-{}", NAMES[standby]));
+    fs::write(&slow, "").expect("a file");
+    bed.ok(active, &["node", "promote", "1"]);
+    wait_long("the promotion to run", || (bed.lines("promoted", standby) == ["1"]).then_some(()));
+    bed.wait_promotion(standby, "running");
+    bed.wait_promotion(active, "done");
+    bed.cluster.daemon_mut(standby).kill();
+    bed.cluster.start(standby);
+
+    bed.wait_promotion(standby, "cut_short");
+    assert_eq!(bed.pool(standby)["promotion"]["member"], "1");
+    let said = |bed: &Bed| {
+        let text = bed.cluster.daemon(standby).log_text();
+        text.matches("was CUT SHORT: the daemon ended while it ran").count()
+    };
+    wait_long("it to be said", || (said(&bed) == 1).then_some(()));
+    // What the others have tells it nothing new, nor does another start.
+    let same = bed.pool(active)["command"].clone();
+    wait_long("the same newest command", || (bed.pool(standby)["command"] == same).then_some(()));
+    bed.cluster.daemon_mut(standby).kill();
+    bed.cluster.start(standby);
+    bed.wait_promotion(standby, "cut_short");
+    assert_eq!((bed.lines("promoted", standby), said(&bed)), (vec!["1".to_owned()], 1));
+
+    // A person has looked, and says it again.
+    fs::remove_file(&slow).expect("a file");
+    bed.ok(active, &["node", "promote", "1"]);
+    for place in [active, standby] {
+        wait_long("it to be run", || (bed.lines("promoted", place) == ["1", "1"]).then_some(()));
+        bed.wait_promotion(place, "done");
+    }
+}
+
+/// A kill between the record of a promotion and the start of its command leaves this on the disk. Then
+/// nothing has begun, and the next start plays it to its end, once.
+#[test]
+fn a_promotion_that_had_not_begun_is_run_by_the_next_start() {
+    let mut bed = Bed::new("");
+    let active = bed.start_all();
+    let standby = 1 - active;
+    bed.ok(active, &["node", "promote", "1"]);
+    bed.wait_promotion(standby, "done");
+    bed.cluster.daemon_mut(standby).kill();
+    // The state of each file has a directory of its own.
+    let state = bed.cluster.daemon(standby).dir.path().join("state");
+    let dirs = fs::read_dir(state).expect("its state").filter_map(Result::ok);
+    let mut files = dirs.map(|dir| dir.path().join("cluster")).filter(|path| path.exists());
+    let path = files.next().expect("what is kept");
+    let kept = fs::read_to_string(&path).expect("what is kept");
+    let owed = kept.replace("\"stage\":\"Done\"", "\"stage\":\"Owed\"");
+    assert_ne!(owed, kept, "the promotion is in it");
+    fs::write(&path, owed).expect("a file");
+    bed.cluster.start(standby);
+    bed.wait_promotion(standby, "done");
+    assert_eq!(bed.lines("promoted", standby), ["1", "1"]);
+    bed.cluster.daemon_mut(standby).kill();
+    bed.cluster.start(standby);
+    bed.wait_promotion(standby, "done");
+    assert_eq!(bed.lines("promoted", standby), ["1", "1"]);
+}
+
+/// A command that fails is no promotion, and stays on the screen.
+#[test]
+fn a_promotion_that_fails_is_shown() {
+    let mut bed = Bed::new("");
+    let active = bed.start_all();
+    // A directory where the command wants to write.
+    let path = bed.cluster.path(&format!("promoted-{}", NAMES[active]));
+    fs::create_dir(&path).expect("a directory");
+    bed.ok(active, &["node", "promote", "2"]);
+    bed.wait_promotion(active, "failed");
+    bed.wait_promotion(1 - active, "done");
+    let pool = bed.pool(active);
+    let why = pool["promotion"]["why"].as_str().unwrap_or_default();
+    assert!(why.contains("irectory"), "what it said: {pool}");
+}
+
+/// kill -9 of the daemon that began a recovery: it goes on where it was, on every node, and can be
+/// ended by who began it.
+#[test]
+fn a_recovery_outlives_a_kill_of_who_began_it() {
+    let mut bed = Bed::new(RECOVERY);
+    let active = bed.start_all();
+    let standby = 1 - active;
+    let file = |bed: &Bed, place: usize| bed.cluster.path(&format!("blocked-{}", NAMES[place]));
+    bed.ok(active, &["node", "recover", "--for", "20m"]);
+    assert!(file(&bed, 0).exists() && file(&bed, 1).exists());
+    bed.cluster.daemon_mut(active).kill();
+    // Refused anew at the start, whatever is left of it.
+    fs::remove_file(file(&bed, active)).expect("a file");
+    bed.cluster.start(active);
+    wait_long("it to refuse again", || file(&bed, active).exists().then_some(()));
+    assert!(file(&bed, standby).exists(), "the other was not let go");
+    let group = bed.cluster.group(active).unwrap_or_default();
+    assert_eq!(group["recovery"]["by"], NAMES[active], "{group}");
+    let log = bed.cluster.daemon(active).log_text();
+    assert!(log.contains("goes on after this start"), "{log}");
+    // Another node does not end it, and who began it does, once the two hear each other.
+    let end = ["node", "recover", "--end"];
+    assert_eq!(bed.cluster.daemon(standby).cli(&end).status.code(), Some(1));
+    assert_eq!(bed.cluster.daemon(active).cli(&end).status.code(), Some(0));
+    wait_long("both to take connections", || {
+        (!file(&bed, 0).exists() && !file(&bed, 1).exists()).then_some(())
+    });
 }
 
 /// A node that comes back while a recovery lasts refuses new connections too.

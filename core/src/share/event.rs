@@ -1,7 +1,7 @@
 //! What the sharing of nodes is told, and what it asks for.
 
 use crate::node::{Node, Nodes};
-use crate::time::Span;
+use crate::time::{Instant, Span};
 
 /// Ties an answer to the action that asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +60,18 @@ impl Pool {
             Kind::Promote => self.primary = members.iter().next().or(self.primary),
         }
     }
+}
+
+/// A recovery under way, as it must outlive a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Lasting {
+    /// Who began it.
+    pub by: Node,
+    /// When it ends by itself, in the time that the machine is told: of one boot.
+    pub until: Instant,
+    /// Begun here: who had yet to answer when it was kept; nobody once every node refuses.
+    pub waits_for: Nodes,
 }
 
 /// What nodes say to each other about it.
@@ -141,6 +153,8 @@ pub enum Event {
     },
     /// It is over.
     Recovered,
+    /// An earlier life of this node left this under way; told at the start.
+    Resumed(Lasting),
     /// Answers [`Action::Block`].
     Blocked {
         /// From the action.
@@ -183,6 +197,9 @@ pub enum To {
 pub enum Action {
     /// Make it durable.
     Store(super::Durable),
+    /// Keep it for the next life; `None`: there is none. What follows is done even if it cannot be
+    /// kept: a disk that refuses must neither begin nor end a recovery.
+    Keep(Option<Lasting>),
     /// Say it.
     Send {
         /// To whom.

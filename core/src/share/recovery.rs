@@ -4,7 +4,7 @@ use crate::node::{Node, Nodes};
 use crate::time::{Instant, Span};
 
 use super::Share;
-use super::event::{Action, Actions, Answer, Message, Ticket, To};
+use super::event::{Action, Actions, Answer, Lasting, Message, Ticket, To};
 
 /// Who was heard and does not answer within this makes the start fail, however long it is to last.
 const ANSWER_WITHIN: Span = Span::from_secs(30);
@@ -20,8 +20,10 @@ pub(super) enum Recovery {
         answer_by: Instant,
         until: Instant,
     },
-    /// Begun here, and every node refuses new connections.
+    /// Begun here, and every node refuses new connections; `ticket` until this node does so again,
+    /// after a start.
     Ours {
+        ticket: Option<Ticket>,
         until: Instant,
     },
     /// Begun by another; `ticket` until this node does so.
@@ -38,7 +40,7 @@ impl Recovery {
         match self {
             Self::None => None,
             Self::Asking { answer_by, .. } => Some(*answer_by),
-            Self::Ours { until } | Self::Theirs { until, .. } => Some(*until),
+            Self::Ours { until, .. } | Self::Theirs { until, .. } => Some(*until),
         }
     }
 
@@ -46,9 +48,19 @@ impl Recovery {
     pub(super) const fn of(&self, me: Node) -> Option<(Node, Instant)> {
         match self {
             Self::None => None,
-            Self::Asking { until, .. } | Self::Ours { until } => Some((me, *until)),
+            Self::Asking { until, .. } | Self::Ours { until, .. } => Some((me, *until)),
             Self::Theirs { by, until, .. } => Some((*by, *until)),
         }
+    }
+
+    /// What of it must outlive a crash.
+    pub(super) const fn lasting(&self, me: Node) -> Option<Lasting> {
+        let Some((by, until)) = self.of(me) else { return None };
+        let waits_for = match self {
+            Self::Asking { waits_for, .. } => *waits_for,
+            Self::None | Self::Ours { .. } | Self::Theirs { .. } => Nodes::NONE,
+        };
+        Some(Lasting { by, until, waits_for })
     }
 }
 
@@ -63,6 +75,7 @@ impl<const L: usize> Share<L> {
         let until = now.after(lasts);
         let answer_by = now.after(ANSWER_WITHIN).min(until);
         self.recovery = Recovery::Asking { ticket, waits_for, answer_by, until };
+        self.keep(out);
         out.push(Action::Block { ticket });
         out.push(Action::Send { to: To::All, message: Message::Block { lasts } });
     }
@@ -75,9 +88,46 @@ impl<const L: usize> Share<L> {
         }
     }
 
+    /// What a crash cut short goes on: what was promised still holds, and what was still being
+    /// asked is asked again.
+    pub(super) fn resume(&mut self, lasting: Lasting, now: Instant, out: &mut Actions) {
+        if self.is_recovering() {
+            return;
+        }
+        let Lasting { by, until, waits_for } = lasting;
+        let ours = by == self.me;
+        if until <= now || !(ours || self.others.has(by)) {
+            return self.is_over(out);
+        }
+        let ticket = self.ticket();
+        self.recovery = match (ours, waits_for.is_empty()) {
+            (true, true) => Recovery::Ours { ticket: Some(ticket), until },
+            (true, false) => {
+                let known = waits_for.iter().filter(|node| self.others.has(*node));
+                let waits_for = known.collect::<Nodes>().with(self.me);
+                let answer_by = now.after(ANSWER_WITHIN).min(until);
+                Recovery::Asking { ticket, waits_for, answer_by, until }
+            }
+            (false, _) => Recovery::Theirs { by, ticket: Some(ticket), until },
+        };
+        out.push(Action::Block { ticket });
+    }
+
+    fn keep(&self, out: &mut Actions) {
+        out.push(Action::Keep(self.lasting()));
+    }
+
+    /// Connections are taken here again.
+    fn is_over(&mut self, out: &mut Actions) {
+        self.recovery = Recovery::None;
+        self.keep(out);
+        out.push(Action::Unblock);
+    }
+
     /// Everybody takes connections again.
     fn let_go(&mut self, out: &mut Actions) {
         self.recovery = Recovery::None;
+        self.keep(out);
         out.push(Action::Send { to: To::All, message: Message::End });
         out.push(Action::Unblock);
     }
@@ -92,10 +142,7 @@ impl<const L: usize> Share<L> {
                 self.let_go(out);
             }
             Recovery::Ours { .. } => self.let_go(out),
-            Recovery::Theirs { .. } => {
-                self.recovery = Recovery::None;
-                out.push(Action::Unblock);
-            }
+            Recovery::Theirs { .. } => self.is_over(out),
             Recovery::None => {}
         }
     }
@@ -106,15 +153,19 @@ impl<const L: usize> Share<L> {
                 let me = self.me;
                 if ok { self.has_blocked(me, out) } else { self.is_refused(me, out) }
             }
+            Recovery::Ours { ticket: Some(asked), until } if asked == ticket => {
+                self.recovery = Recovery::Ours { ticket: None, until };
+                if !ok {
+                    out.push(Action::Answer(Answer::RefusedBy(self.me)));
+                    self.let_go(out);
+                }
+            }
             Recovery::Theirs { by, ticket: Some(asked), until } if asked == ticket => {
                 let message = if ok { Message::Ready } else { Message::Refused };
                 out.push(Action::Send { to: To::One(by), message });
-                self.recovery = match ok {
-                    true => Recovery::Theirs { by, ticket: None, until },
-                    false => Recovery::None,
-                };
-                if !ok {
-                    out.push(Action::Unblock);
+                match ok {
+                    true => self.recovery = Recovery::Theirs { by, ticket: None, until },
+                    false => self.is_over(out),
                 }
             }
             // Late: the world has moved.
@@ -142,11 +193,28 @@ impl<const L: usize> Share<L> {
         let ticket = self.ticket();
         let until = now.after(lasts);
         self.recovery = Recovery::Theirs { by: from, ticket: Some(ticket), until };
+        self.keep(out);
         out.push(Action::Block { ticket });
     }
 
+    /// Who refuses connections for a recovery of ours that there is none of any more has missed its
+    /// end, or we have lost it: it hears of it now.
     pub(super) fn on_ready(&mut self, from: Node, out: &mut Actions) {
-        self.has_blocked(from, out);
+        match self.recovery {
+            Recovery::Asking { .. } => self.has_blocked(from, out),
+            Recovery::Ours { .. } => {}
+            Recovery::None | Recovery::Theirs { .. } => {
+                out.push(Action::Send { to: To::One(from), message: Message::End });
+            }
+        }
+    }
+
+    /// Who began the recovery for which connections are refused here is told so again and again: its
+    /// end may have been lost, or come while this node was away.
+    pub(super) fn ask_whether_it_lasts(&self, out: &mut Actions) {
+        if let Recovery::Theirs { by, ticket: None, .. } = self.recovery {
+            out.push(Action::Send { to: To::One(by), message: Message::Ready });
+        }
     }
 
     pub(super) fn on_refused(&mut self, from: Node, out: &mut Actions) {
@@ -159,7 +227,8 @@ impl<const L: usize> Share<L> {
         };
         let waits_for = waits_for.without(node);
         if waits_for.is_empty() {
-            self.recovery = Recovery::Ours { until };
+            self.recovery = Recovery::Ours { ticket: None, until };
+            self.keep(out);
             out.push(Action::Answer(Answer::Recovering));
         } else {
             self.recovery = Recovery::Asking { ticket, waits_for, answer_by, until };
@@ -170,7 +239,7 @@ impl<const L: usize> Share<L> {
     /// long new connections are to be refused.
     pub(super) fn remind(&self, to: Node, now: Instant, out: &mut Actions) {
         let until = match self.recovery {
-            Recovery::Asking { until, .. } | Recovery::Ours { until } => until,
+            Recovery::Asking { until, .. } | Recovery::Ours { until, .. } => until,
             Recovery::None | Recovery::Theirs { .. } => return,
         };
         let left = u32::try_from(until.since(now)).unwrap_or(u32::MAX);
@@ -190,8 +259,7 @@ impl<const L: usize> Share<L> {
 
     pub(super) fn on_end(&mut self, from: Node, out: &mut Actions) {
         if matches!(self.recovery, Recovery::Theirs { by, .. } if by == from) {
-            self.recovery = Recovery::None;
-            out.push(Action::Unblock);
+            self.is_over(out);
         }
     }
 }

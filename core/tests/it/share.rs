@@ -2,7 +2,7 @@
 
 use giveover_core::node::{Node, Nodes};
 use giveover_core::share::{
-    Action, Answer, Command, Durable, Event, Kind, Message, Number, Pool, Share, To,
+    Action, Answer, Command, Durable, Event, Kind, Lasting, Message, Number, Pool, Share, To,
 };
 use giveover_core::time::Span;
 
@@ -24,6 +24,7 @@ struct World {
 struct Site {
     share: Share<4>,
     disk: Durable,
+    lasting: Option<Lasting>,
     applied: Vec<Command>,
     adopted: Vec<Pool>,
     blocked: bool,
@@ -41,6 +42,7 @@ impl World {
                 ms(0),
             ),
             disk: Durable::default(),
+            lasting: None,
             applied: Vec::new(),
             adopted: Vec::new(),
             blocked: false,
@@ -68,6 +70,7 @@ impl World {
             let site = &mut self.sites[usize::from(node.0)];
             match *action {
                 Action::Store(durable) => site.disk = durable,
+                Action::Keep(lasting) => site.lasting = lasting,
                 Action::Apply(command) => site.applied.push(command),
                 Action::Adopt(pool) => site.adopted.push(pool),
                 Action::Unblock => site.blocked = false,
@@ -102,6 +105,17 @@ impl World {
                     self.tell(Node(node), Event::Timeout);
                 }
             }
+        }
+    }
+
+    /// A crash and a start: what is on its disk is all that is left.
+    fn restart(&mut self, node: Node) {
+        let (now, others) = (ms(self.now), Nodes::first(self.sites.len() as u8).without(node));
+        let site = self.site(node);
+        site.share = Share::new(node, others, site.disk, now);
+        (site.blocked, site.answers) = (false, Vec::new());
+        if let Some(lasting) = site.lasting {
+            self.tell(node, Event::Resumed(lasting));
         }
     }
 
@@ -193,8 +207,7 @@ fn a_restarted_node_applies_nothing_twice() {
     let mut world = World::new(2);
     world.elect(A, 1);
     world.ask(A, Kind::Detach, &[0]);
-    let disk = world.sites[1].disk;
-    world.site(B).share = Share::new(B, Nodes::only(A), disk, ms(world.now));
+    world.restart(B);
     world.run(30);
     assert_eq!(world.sites[1].applied.len(), 1);
     // An old active's command after a newer one is nothing either.
@@ -244,6 +257,7 @@ fn the_laws_of_sharing() {
         let mut random = Random::new(seed);
         let mut share = Share::<4>::new(A, of(&[1, 2]), Durable::default(), ms(1_000));
         let (mut now, mut last, mut known) = (1_000, Number::default(), false);
+        let (mut kept, mut blocked, mut resumed) = (None::<Lasting>, false, false);
         for _ in 0..300 {
             now += random.below(3_000);
             let number = Number { term: random.below(4), n: random.below(4) as u32 };
@@ -265,7 +279,9 @@ fn the_laws_of_sharing() {
                 6 => Message::Refused,
                 _ => Message::End,
             };
-            let event = match random.below(9) {
+            let until = ms(random.below(2 * now));
+            let by = Node(random.below(4) as u8);
+            let event = match random.below(10) {
                 0 | 1 => Event::Timeout,
                 2 => Event::Active {
                     node: random.pick(&[None, Some(A), Some(B)]),
@@ -275,6 +291,7 @@ fn the_laws_of_sharing() {
                 4 => Event::Recover { lasts, among: members },
                 5 => Event::Recovered,
                 6 => Event::Blocked { ticket, ok: random.percent(70) },
+                7 => Event::Resumed(Lasting { by, until, waits_for: members }),
                 _ => Event::Frame { from: Node(random.below(4) as u8), message },
             };
             let actions = share.handle(event, ms(now));
@@ -282,7 +299,22 @@ fn the_laws_of_sharing() {
                 if let Action::Apply(command) = action {
                     assert!(command.number > last, "seed {seed}: {command:?} after {last:?}");
                 }
+                if let Action::Keep(lasting) = action {
+                    kept = *lasting;
+                }
+                blocked = match action {
+                    Action::Block { .. } => true,
+                    Action::Unblock => false,
+                    _ => blocked,
+                };
             }
+            // Who refuses connections knows why, and its next life would know it too.
+            assert_eq!(share.is_recovering(), blocked, "seed {seed}");
+            if let (Some(lasting), false) = (share.lasting(), matches!(event, Event::Resumed(_))) {
+                let known = kept.is_some_and(|kept| kept.by == lasting.by);
+                assert!(known || resumed, "seed {seed}: {lasting:?} is kept as {kept:?}");
+            }
+            resumed = share.is_recovering() && (resumed || matches!(event, Event::Resumed(_)));
             assert!(share.number() >= last);
             last = share.number();
             assert!(!known || share.pool().primary.is_some(), "seed {seed}: unlearnt");
@@ -332,6 +364,93 @@ fn a_lost_block_is_said_again() {
     world.run(31);
     assert_eq!(world.sites[0].answers.last(), Some(&Answer::TimedOut));
     assert!(!world.sites[0].blocked);
+}
+
+/// A crash cuts no recovery short: who comes back refuses connections again, by whomever it was
+/// begun, until it is ended or its time is over.
+#[test]
+fn a_recovery_goes_on_after_a_crash() {
+    let blocked = |world: &World| world.sites.iter().filter(|site| site.blocked).count();
+    let lasts = Span::from_secs(60);
+    let mut world = World::new(3);
+    world.tell(A, Event::Recover { lasts, among: of(&[1, 2]) });
+    let until = world.sites[0].share.recovery().map(|(_, until)| until);
+    world.run(10);
+    // Who began it, alone and cut off, and one that did not.
+    world.cut = vec![(A, B), (A, C), (B, A), (C, A)];
+    world.restart(A);
+    world.restart(C);
+    assert_eq!(blocked(&world), 3);
+    assert_eq!(world.sites[0].share.recovery(), until.map(|until| (A, until)));
+    world.run(10);
+    world.cut.clear();
+    world.tell(A, Event::Recovered);
+    assert_eq!(blocked(&world), 0);
+    assert!(world.sites.iter().all(|site| site.lasting.is_none()));
+    world.restart(A);
+    assert_eq!(blocked(&world), 0);
+
+    // Its time was over meanwhile.
+    world.tell(A, Event::Recover { lasts, among: of(&[1, 2]) });
+    world.run(30);
+    world.now += 31_000;
+    world.restart(A);
+    assert!(!world.sites[0].blocked && world.sites[0].lasting.is_none());
+
+    // Where it cannot be refused any more all are let go: none or all.
+    world.run(1);
+    world.tell(A, Event::Recover { lasts, among: of(&[1, 2]) });
+    assert_eq!(blocked(&world), 3);
+    world.site(A).can_block = false;
+    world.restart(A);
+    assert_eq!((blocked(&world), &world.sites[0].answers), (0, &vec![Answer::RefusedBy(A)]));
+}
+
+/// A start that a crash cut short is asked again, and comes to what it would have come to.
+#[test]
+fn the_start_of_a_recovery_is_asked_again_after_a_crash() {
+    let lasts = Span::from_secs(300);
+    let mut world = World::new(2);
+    world.cut = vec![(A, B)];
+    world.tell(A, Event::Recover { lasts, among: of(&[1]) });
+    world.restart(A);
+    assert!(world.sites[0].blocked && world.sites[0].answers.is_empty());
+    world.cut.clear();
+    world.run(10);
+    assert_eq!(world.sites[0].answers, [Answer::Recovering]);
+    assert!(world.sites[1].blocked);
+    world.tell(A, Event::Recovered);
+    world.cut = vec![(A, B)];
+    world.tell(A, Event::Recover { lasts, among: of(&[1]) });
+    world.restart(A);
+    world.run(31);
+    assert_eq!(world.sites[0].answers, [Answer::TimedOut]);
+    assert!(world.sites.iter().all(|site| !site.blocked));
+}
+
+/// Who began it has lost what it knew, as by a reboot, or its end was lost, or came while another was
+/// away: nobody refuses connections for a recovery that there is none of.
+#[test]
+fn nobody_holds_a_recovery_that_is_over() {
+    let lasts = Span::from_secs(600);
+    let mut world = World::new(2);
+    world.tell(A, Event::Recover { lasts, among: of(&[1]) });
+    world.site(A).lasting = None;
+    world.restart(A);
+    assert!(!world.sites[0].blocked && world.sites[1].blocked);
+    world.run(10);
+    assert!(!world.sites[1].blocked, "of one that was forgotten");
+
+    world.tell(A, Event::Recover { lasts, among: of(&[1]) });
+    world.cut = vec![(A, B)];
+    world.tell(A, Event::Recovered);
+    world.run(10);
+    assert!(world.sites[1].blocked, "it did not hear of the end");
+    world.restart(B);
+    assert!(world.sites[1].blocked, "nor while it was away");
+    world.cut.clear();
+    world.run(10);
+    assert!(!world.sites[1].blocked && world.sites[1].lasting.is_none());
 }
 
 /// An active whose term is older than what was told numbers nothing, and says so.

@@ -75,7 +75,8 @@ pub(super) fn check(options: &CheckOptions) -> Checked {
                 let keys = here::look_at_keys(&loaded, |name| key::of_name(name).err());
                 let cluster = here::look_at_cluster(&loaded, |name| Keys::of_name(name).err());
                 let pools = here::look_at_pools(&loaded);
-                let machine = [&seen, &board, &pings, &secrets, &keys, &cluster, &pools];
+                let groups = here::look_at_groups(&loaded);
+                let machine = [&seen, &board, &pings, &secrets, &keys, &cluster, &pools, &groups];
                 machine.into_iter().fold(loaded.warnings.clone(), |found, more| found.with(more))
             } else {
                 loaded.warnings.clone()

@@ -18,12 +18,13 @@ const SERVICE_LIMIT: Duration = Duration::from_secs(120);
 /// Probe once: a URL, an address, or the configured checks of a service
 #[derive(Debug, Args)]
 #[command(after_help = "`probe http://127.0.0.1/`, `probe tcp 127.0.0.1:80`, `probe web`, `probe \
-                  web/page`, or of a pool's member `probe pool/a` and `probe pool/a/page`; `probe log:///var/log/app.log --set 'pattern = \"PANIC\"'`. The \
+                  web/page`, or of a pool's member `probe pool/a` and `probe pool/a/page`, or a group's of a \
+                  node `probe front/gw-b`; `probe log:///var/log/app.log --set 'pattern = \"PANIC\"'`. The \
                   daemon runs a service's checks, counting nothing. Exits 0 healthy, 1 partial, 2 \
                   complete failure, 3 cannot measure and every error of its own: the codes of \
                   monitoring plugins.")]
 pub(super) struct Probe {
-    /// A URL, a kind, SERVICE[/CHECK] or POOL/MEMBER[/CHECK]
+    /// A URL, a kind, SERVICE[/CHECK], POOL/MEMBER[/CHECK] or GROUP/NODE[/CHECK]
     #[arg(value_name = "URL|KIND|SERVICE")]
     target: String,
     /// The address to ask, after a kind

@@ -4,7 +4,7 @@
 //! frames of a connection's bytes, all three without a socket; [`net`] has the sockets. [`steps`]
 //! is what a group asks of whoever holds its addresses, [`address`] that holder, [`carrier`] the
 //! order of everything that belongs to becoming the holder and to being it no more. [`store`] keeps what must outlive a
-//! crash. What is decided is decided in `giveover_core::peer`.
+//! crash, [`promotion`] among it. What is decided is decided in `giveover_core::peer`.
 
 pub mod address;
 pub mod bucket;
@@ -13,6 +13,7 @@ pub mod digest;
 pub mod keys;
 pub mod net;
 pub mod pair;
+pub mod promotion;
 pub mod steps;
 pub mod store;
 pub mod stream;

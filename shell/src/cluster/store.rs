@@ -7,8 +7,12 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use giveover_core::node::Node;
 use giveover_core::{peer, share};
 use serde::{Deserialize, Serialize};
+
+use super::promotion::Promotion;
+use crate::clock::BootId;
 
 /// The first line of the file; a later version's is not read half.
 const FORM: u32 = 1;
@@ -52,6 +56,28 @@ struct Kept {
     /// What each group shares; files of before it have none.
     #[serde(default)]
     shared: Vec<(String, share::Durable)>,
+    /// The newest promotion of each, where it has a command here.
+    #[serde(default)]
+    promotions: Vec<(String, Promotion)>,
+    /// The recovery under way, and in which boot: its time is of that one.
+    #[serde(default)]
+    recoveries: Vec<(String, Recovery)>,
+}
+
+/// A recovery, and the boot whose time it is in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Recovery {
+    boot: Option<BootId>,
+    lasting: share::Lasting,
+}
+
+/// A recovery that an earlier life left under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// In this boot.
+    Lasts(share::Lasting),
+    /// In another one, by this node: its time is lost, and so may be what refused connections.
+    Lost(Node),
 }
 
 /// The file, and what it holds.
@@ -111,14 +137,67 @@ impl Store {
         found.map(|(_, durable)| *durable).unwrap_or_default()
     }
 
-    /// Keeps what the group called `name` shares, durably.
+    /// Keeps what the group called `name` shares, durably, and in the same write the promotion that
+    /// is to be run for it.
     ///
     /// # Errors
     /// Those of the disk; what was kept before is kept still.
-    pub fn keep_shared(&mut self, name: &str, durable: share::Durable) -> io::Result<()> {
+    pub fn keep_shared(
+        &mut self,
+        name: &str,
+        durable: share::Durable,
+        owed: Option<Promotion>,
+    ) -> io::Result<()> {
         let before = self.kept.clone();
         put(&mut self.kept.shared, name, durable);
+        if let Some(owed) = owed {
+            put(&mut self.kept.promotions, name, owed);
+        }
         self.write_or(before)
+    }
+
+    /// The newest promotion of the group called `name`, if it has a command here.
+    #[must_use]
+    pub fn promotion(&self, name: &str) -> Option<&Promotion> {
+        self.kept.promotions.iter().find(|(known, _)| known == name).map(|(_, it)| it)
+    }
+
+    /// Keeps how far that promotion has come.
+    ///
+    /// # Errors
+    /// Those of the disk; what was kept before is kept still.
+    pub fn keep_promotion(&mut self, name: &str, promotion: Promotion) -> io::Result<()> {
+        let before = self.kept.clone();
+        put(&mut self.kept.promotions, name, promotion);
+        self.write_or(before)
+    }
+
+    /// The recovery that an earlier life left under way in the group called `name`, asked in `boot`.
+    #[must_use]
+    pub fn recovery(&self, name: &str, boot: Option<BootId>) -> Option<Left> {
+        let (_, kept) = self.kept.recoveries.iter().find(|(known, _)| known == name)?;
+        Some(match boot.is_some() && kept.boot == boot {
+            true => Left::Lasts(kept.lasting),
+            false => Left::Lost(kept.lasting.by),
+        })
+    }
+
+    /// Keeps the recovery under way in the group called `name`, or that there is none.
+    ///
+    /// # Errors
+    /// Those of the disk; what was kept before is kept still.
+    pub fn keep_recovery(
+        &mut self,
+        name: &str,
+        boot: Option<BootId>,
+        lasting: Option<share::Lasting>,
+    ) -> io::Result<()> {
+        let before = self.kept.clone();
+        match lasting {
+            Some(lasting) => put(&mut self.kept.recoveries, name, Recovery { boot, lasting }),
+            None => self.kept.recoveries.retain(|(known, _)| known != name),
+        }
+        if self.kept == before { Ok(()) } else { self.write_or(before) }
     }
 
     fn write_or(&mut self, before: Kept) -> io::Result<()> {
@@ -169,10 +248,12 @@ fn parse(bytes: &[u8]) -> Result<Kept, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use giveover_core::node::{Node, Nodes};
+    use giveover_core::node::Nodes;
     use giveover_core::peer::{Ballot, Durable};
-    use giveover_core::share::{Number, Pool};
+    use giveover_core::share::{Lasting, Number, Pool};
+    use giveover_core::time::Instant;
 
+    use super::super::promotion::Stage;
     use super::*;
 
     #[test]
@@ -185,13 +266,41 @@ mod tests {
         let number = Number { term: 7, n: 3 };
         let pool = Pool { detached: Nodes::only(Node(0)), primary: Some(Node(1)) };
         let shared = share::Durable { number, pool };
-        store.keep_shared("front", shared).expect("kept");
+        store.keep_shared("front", shared, None).expect("kept");
         let again = Store::open(dir.path(), 4000).expect("a store");
         assert_eq!((again.incarnation(), again.group("front")), (5001, durable));
         assert_eq!(
             (again.shared("front"), again.shared("back")),
             (shared, share::Durable::default())
         );
+    }
+
+    #[test]
+    fn a_promotion_and_a_recovery_outlive_a_start_and_a_recovery_no_boot() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let boot = |digit: &str| BootId::parse(&digit.repeat(32));
+        let mut store = Store::open(dir.path(), 1).expect("a store");
+        assert_eq!((store.promotion("front"), store.recovery("front", boot("1"))), (None, None));
+        let number = Number { term: 7, n: 3 };
+        let owed = Promotion::owed(number, Node(1));
+        let shared = share::Durable { number, pool: Pool::default() };
+        store.keep_shared("front", shared, Some(owed.clone())).expect("kept");
+        let (by, until) = (Node(1), Instant::from_millis(5000));
+        let lasting = Lasting { by, until, waits_for: Nodes::NONE };
+        store.keep_recovery("front", boot("1"), Some(lasting)).expect("kept");
+        let mut store = Store::open(dir.path(), 1).expect("a store");
+        assert_eq!(store.promotion("front"), Some(&owed));
+        assert_eq!(store.recovery("front", boot("1")), Some(Left::Lasts(lasting)));
+        for another in [boot("2"), None] {
+            assert_eq!(store.recovery("front", another), Some(Left::Lost(by)));
+        }
+        // The next command that is no promotion leaves it as it is.
+        store.keep_promotion("front", owed.at(Stage::Begun)).expect("kept");
+        store.keep_shared("front", shared, None).expect("kept");
+        store.keep_recovery("front", boot("1"), None).expect("kept");
+        let store = Store::open(dir.path(), 1).expect("a store");
+        assert_eq!(store.promotion("front"), Some(&owed.at(Stage::Begun)));
+        assert_eq!(store.recovery("front", boot("1")), None);
     }
 
     #[test]

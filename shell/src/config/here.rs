@@ -2,6 +2,8 @@
 //!
 //! Only `check --here` looks. A file of a fleet is checked elsewhere than where it runs.
 
+mod groups;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
@@ -12,6 +14,7 @@ use giveover_core::policy::{Policy, PolicyError, Warnings};
 use giveover_core::time::Span;
 use nix::unistd::{Group, User};
 
+use self::groups::serves_here;
 use super::Loaded;
 use super::database::{Speaks, of_home};
 use super::files::plain;
@@ -23,6 +26,8 @@ use super::service::Places;
 use super::source::Place;
 use super::talk::Talk;
 use super::warning::{halves, or_allow};
+
+pub use self::groups::look_at_groups;
 
 /// What systemd knows of a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,6 +60,12 @@ pub fn look(loaded: &mut Loaded, unit: impl Fn(&str) -> Option<UnitFacts>) -> Re
     for (service, places) in loaded.plan.services.iter_mut().zip(&loaded.places) {
         look_at(service, places, &unit, &mut out);
     }
+    for (checks, place) in all_checks(loaded) {
+        // The same program asks each of them.
+        if let Some(check) = checks.first() {
+            program_of(check, place, &mut out);
+        }
+    }
     let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
     errors.with(&warnings)
 }
@@ -71,12 +82,10 @@ pub fn look_at_pings(loaded: &Loaded, may: impl Fn(bool) -> bool) -> Report {
         };
         ping && check.targets.iter().any(refused)
     };
-    for (service, places) in loaded.plan.services.iter().zip(&loaded.places) {
-        for (check, place) in service.checks.iter().zip(&places.checks) {
-            if cannot(check) {
-                let message = format!("check.{}: cannot measure: no right to ping", check.name);
-                out.error(*place, message).label(REMEDY);
-            }
+    for (checks, place) in all_checks(loaded) {
+        if let Some(check) = checks.into_iter().find(|check| cannot(check)) {
+            let message = format!("check.{}: cannot measure: no right to ping", check.name);
+            out.error(place, message).label(REMEDY);
         }
     }
     if let Some(server) = loaded.plan.host.trusted.iter().find(|server| cannot(server)) {
@@ -92,12 +101,11 @@ pub fn look_at_pings(loaded: &Loaded, may: impl Fn(bool) -> bool) -> Report {
 /// file of that name.
 pub fn look_at_secrets(loaded: &Loaded, why_not: impl Fn(&str) -> Option<&'static str>) -> Report {
     let mut out = Findings::default();
-    for (service, places) in loaded.plan.services.iter().zip(&loaded.places) {
-        for (check, place) in service.checks.iter().zip(&places.checks) {
-            if let Some(why) = check.password_file().and_then(&why_not) {
-                let message = format!("check.{}: cannot measure: {why}", check.name);
-                out.error(*place, message).label("one line, readable by the daemon's user alone");
-            }
+    for (checks, place) in all_checks(loaded) {
+        let Some(check) = checks.first() else { continue };
+        if let Some(why) = check.password_file().and_then(&why_not) {
+            let message = format!("check.{}: cannot measure: {why}", check.name);
+            out.error(place, message).label("one line, readable by the daemon's user alone");
         }
     }
     let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
@@ -107,20 +115,44 @@ pub fn look_at_secrets(loaded: &Loaded, why_not: impl Fn(&str) -> Option<&'stati
 /// The same for the keys of agents: `wrong` says what is wrong with one on this machine.
 pub fn look_at_keys(loaded: &Loaded, wrong: impl Fn(&Path) -> Option<String>) -> Report {
     let mut out = Findings::default();
-    for (service, places) in loaded.plan.services.iter().zip(&loaded.places) {
-        for (check, place) in service.checks.iter().zip(&places.checks) {
-            let key = match &check.kind {
-                Kind::Agent(plan) => plan.key.as_deref(),
-                _ => None,
-            };
-            if let Some(why) = key.and_then(&wrong) {
-                let message = format!("check.{}: cannot measure: key {why}", check.name);
-                out.error(*place, message).label("64 hexadecimal digits, chmod 0400");
-            }
+    for (checks, place) in all_checks(loaded) {
+        let Some(check) = checks.first() else { continue };
+        let key = match &check.kind {
+            Kind::Agent(plan) => plan.key.as_deref(),
+            _ => None,
+        };
+        if let Some(why) = key.and_then(&wrong) {
+            let message = format!("check.{}: cannot measure: key {why}", check.name);
+            out.error(place, message).label("64 hexadecimal digits, chmod 0400");
         }
     }
     let (errors, warnings) = out.into_reports(loaded.warnings.shared_sources());
     errors.with(&warnings)
+}
+
+/// Every check of services, of pools and of groups: as each member or node is asked, with its place.
+fn all_checks(loaded: &Loaded) -> Vec<(Vec<&CheckPlan>, Place)> {
+    let mut found = Vec::new();
+    for (service, places) in loaded.plan.services.iter().zip(&loaded.places) {
+        let of_service = service.checks.iter().zip(&places.checks);
+        found.extend(of_service.map(|(check, place)| (vec![check], *place)));
+    }
+    for (pool, places) in loaded.plan.pools.iter().zip(&loaded.pool_checks) {
+        for (number, place) in places.iter().enumerate() {
+            let checks = pool.members.iter().filter_map(|member| member.checks.get(number));
+            found.extend(place.map(|place| (checks.collect(), place)));
+        }
+    }
+    let groups = loaded.plan.cluster.iter().filter(|plan| serves_here(plan));
+    for (group, places) in groups.flat_map(|plan| &plan.groups).zip(&loaded.groups) {
+        let first = group.checks.iter().find(|checks| !checks.is_empty());
+        for (number, check) in first.into_iter().flat_map(|checks| checks.iter()).enumerate() {
+            let checks = group.checks.iter().filter_map(|checks| checks.get(number));
+            let place = places.get(&format!("check.{}", check.name));
+            found.extend(place.map(|place| (checks.collect(), place)));
+        }
+    }
+    found
 }
 
 /// The same for the key that nodes share, of whose file may hold several.
@@ -203,22 +235,24 @@ fn look_at(
             }
         }
     }
-    for (check, place) in service.checks.iter().zip(&places.checks) {
-        let key = format!("check.{}", check.name);
-        match &check.kind {
-            // A program that is missing but has a weight is what the check is about.
-            Kind::Command(command) if command.missing.is_none() => {
-                program(&key, &command.argv, None, *place, out);
-            }
-            Kind::Xfnts { fsinfo } => program(&key, &[fsinfo.to_string()], None, *place, out),
-            Kind::Database(plan) => {
-                if let Speaks::Oracle(login) = &plan.speaks {
-                    let home = login.runs.home.as_deref();
-                    program(&key, &[of_home(&login.sqlplus, home)], None, *place, out);
-                }
-            }
-            _ => {}
+}
+
+/// What a check runs.
+fn program_of(check: &CheckPlan, place: Place, out: &mut Findings) {
+    let key = format!("check.{}", check.name);
+    match &check.kind {
+        // A program that is missing but has a weight is what the check is about.
+        Kind::Command(command) if command.missing.is_none() => {
+            program(&key, &command.argv, None, place, out);
         }
+        Kind::Xfnts { fsinfo } => program(&key, &[fsinfo.to_string()], None, place, out),
+        Kind::Database(plan) => {
+            if let Speaks::Oracle(login) = &plan.speaks {
+                let home = login.runs.home.as_deref();
+                program(&key, &[of_home(&login.sqlplus, home)], None, place, out);
+            }
+        }
+        _ => {}
     }
 }
 

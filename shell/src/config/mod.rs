@@ -98,6 +98,11 @@ pub struct Loaded {
     trusted: Option<Place>,
     /// Of each pool: `none_left.page`, `haproxy.socket`, `nft`, `command`.
     pools: Vec<[Option<Place>; 4]>,
+    /// Of the checks of each pool, in its order.
+    pool_checks: Vec<Vec<Option<Place>>>,
+    /// Of each group, and of the nodes.
+    groups: Vec<cluster::GroupPlaces>,
+    fence: Option<Place>,
 }
 
 /// Reads the configuration file at `path` and what it includes.
@@ -175,6 +180,18 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
         ]
     });
     let of_pools = of_pools.collect();
+    let pool_checks = pools.iter().map(|pool| {
+        let checks: &[plan::CheckPlan] = pool.members.first().map_or(&[], |member| &member.checks);
+        let place = |check: &plan::CheckPlan| {
+            let entry = root.find(&["pool", &*pool.name, "check", &*check.name]);
+            entry.map(|entry| entry.node.place)
+        };
+        checks.iter().map(place).collect()
+    });
+    let pool_checks = pool_checks.collect();
+    let of_groups = cluster.iter().flat_map(|cluster| &cluster.groups);
+    let groups = of_groups.map(|group| cluster::GroupPlaces::of(&root, group)).collect();
+    let fence = root.find(&["cluster", "fence"]).map(|entry| entry.node.place);
     let (services, places) = services.into_iter().unzip();
     let plan = Plan {
         file,
@@ -199,6 +216,9 @@ fn plan(file: PathBuf, mut files: Files, mut out: Findings) -> Result<Loaded, Re
         cluster: root.find(&["cluster", "key"]).map(|entry| entry.node.place),
         trusted: root.find(&["host", "trusted"]).map(|entry| entry.node.place),
         pools: of_pools,
+        pool_checks,
+        groups,
+        fence,
     })
 }
 

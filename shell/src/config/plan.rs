@@ -482,6 +482,26 @@ impl Kind {
         }
     }
 
+    /// Whether another host, or what runs on it, can be asked so: by connections, datagrams or a
+    /// command, one at a time.
+    #[must_use]
+    pub const fn asks_others(&self) -> bool {
+        match self {
+            Self::Tcp { .. }
+            | Self::Http(_)
+            | Self::Command(_)
+            | Self::Talk(_)
+            | Self::Tls(_)
+            | Self::Hello(_)
+            | Self::Remote(_) => true,
+            Self::Process
+            | Self::Xfnts { .. }
+            | Self::Database(_)
+            | Self::Agent(_)
+            | Self::State(_) => false,
+        }
+    }
+
     /// What is spoken: in TLS where that is around it.
     #[must_use]
     pub fn spoken(&self) -> &Self {

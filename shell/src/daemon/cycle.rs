@@ -251,15 +251,8 @@ impl Daemon {
         }
         self.tell_target(answer.id, answer.result);
         let Some(state) = self.watches[service].checks.get_mut(usize::from(check)) else { return };
-        state.take(answer.result);
-        state.ms = answer.elapsed_ms.max(if state.pending > 0 { state.ms } else { 0 });
-        state.shown = answer.shown;
-        if state.pending > 0 {
-            return;
-        }
-        let result = state.worst.take().unwrap_or(answer.result);
-        let before = state.result.replace(result);
-        state.at = now;
+        let before = state.result;
+        let Some(result) = state.hear(&answer, now) else { return };
         self.tell_check(service, check, before, result);
         let plan = &self.plan.services[service];
         let ladder = watch::ladder(plan);

@@ -4,6 +4,7 @@
 //! due, then takes the answers and feeds them. Nothing in a turn waits for anything.
 
 mod agents;
+mod ask;
 pub(crate) mod board;
 mod carry;
 mod cluster;

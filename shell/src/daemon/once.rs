@@ -1,8 +1,10 @@
-//! `giveover probe SERVICE[/CHECK]`: its checks once, counting nothing.
+//! `giveover probe SERVICE[/CHECK]`, of a pool's member or a node as well: its checks once, counting nothing.
 
 use giveover_core::failure::ProbeResult;
+use giveover_core::node::Node;
 
 use super::Daemon;
+use super::ask::is_asked;
 use super::control::ClientId;
 use super::watch::CheckState;
 use crate::check::{Answer, Checks as _, ProbeId};
@@ -15,7 +17,7 @@ pub(super) const ONCE: u32 = 1 << 31;
 pub(super) struct Once {
     client: ClientId,
     cycle: u32,
-    /// A service, or a member of a pool, as in [`ProbeId`].
+    /// A service, a member of a pool, or a node as a group asks it: as in [`ProbeId`].
     service: u32,
     /// Check and what it has found so far.
     checks: Vec<(u8, CheckState)>,
@@ -46,55 +48,85 @@ impl Daemon {
         self.settle_once(cycle);
     }
 
-    /// Whose checks are meant, and which of them: SERVICE[/CHECK] or POOL/MEMBER[/CHECK]. A service
-    /// has its name first.
+    /// Whose checks are meant, and which of them: SERVICE[/CHECK], POOL/MEMBER[/CHECK] or
+    /// GROUP/NODE[/CHECK]. A check of a service goes before a member, and a member before a node.
     fn asked_of<'c>(
         &self,
         name: &str,
         rest: Option<&'c str>,
     ) -> Result<(u32, Option<&'c str>), String> {
-        let service = self.find(name);
-        let pool = self.plan.pools.iter().position(|pool| *pool.name == *name);
-        let plan = pool.and_then(|pool| self.plan.pools.get(pool));
-        let (member, check) = match rest.map(|rest| rest.split_once('/')) {
-            Some(Some((member, check))) => (Some(member), Some(check)),
+        let (part, check) = match rest.map(|rest| rest.split_once('/')) {
+            Some(Some((part, check))) => (Some(part), Some(check)),
             Some(None) => (rest, None),
             None => (None, None),
         };
-        let found = plan.zip(member).and_then(|(plan, member)| plan.find(member));
-        match (service, pool, found) {
-            (Some(service), _, found) => {
-                let checks = &self.plan.services[service].checks;
-                let is_check = rest.is_none_or(|rest| checks.iter().any(|it| *it.name == *rest));
-                match (pool, found) {
-                    (Some(pool), Some(member)) if !is_check => {
-                        Ok((ProbeId::of_member(pool, member), check))
-                    }
-                    _ => Ok((service as u32, rest)),
-                }
-            }
-            (None, Some(pool), Some(member)) => Ok((ProbeId::of_member(pool, member), check)),
-            (None, Some(_), None) => Err(match member {
-                Some(member) => format!("pool {name} has no member {member}"),
-                None => format!("{name} is a pool: its members are {name}/NAME"),
-            }),
-            (None, None, _) => Err(format!("no service is named {name}")),
+        let service = self.find(name);
+        let is_check = |service: &usize| {
+            let checks = &self.plan.services[*service].checks;
+            rest.is_none_or(|rest| checks.iter().any(|it| *it.name == *rest))
+        };
+        if let Some(service) = service.filter(is_check) {
+            return Ok((service as u32, rest));
+        }
+        match part.and_then(|part| self.part_of(name, part)) {
+            Some(part) => Ok((part, check)),
+            None => service
+                .map(|service| (service as u32, rest))
+                .ok_or_else(|| self.why_nobody(name, part)),
+        }
+    }
+
+    /// What stands for the member of that name in the pool `name`, or for the node in the group
+    /// `name` that has checks of it.
+    fn part_of(&self, name: &str, part: &str) -> Option<u32> {
+        let pool = self.plan.pools.iter().position(|pool| *pool.name == *name);
+        let member = pool.and_then(|pool| {
+            self.plan.pools.get(pool)?.find(part).map(|member| ProbeId::of_member(pool, member))
+        });
+        member.or_else(|| {
+            let plan = self.plan.cluster.as_deref()?;
+            let group = plan.groups.iter().position(|group| group.name == name)?;
+            let node = plan.nodes.iter().position(|node| node.name == part)?;
+            let checks = plan.groups.get(group)?.checks.get(node)?;
+            let of_node = ProbeId::of_group(group, Node(u8::try_from(node).ok()?));
+            (!checks.is_empty()).then_some(of_node)
+        })
+    }
+
+    fn why_nobody(&self, name: &str, part: Option<&str>) -> String {
+        let cluster = self.plan.cluster.as_deref();
+        let has = |part: &str| {
+            cluster.is_some_and(|plan| plan.nodes.iter().any(|node| node.name == *part))
+        };
+        let is_pool = self.plan.pools.iter().any(|pool| *pool.name == *name);
+        let is_group =
+            cluster.is_some_and(|plan| plan.groups.iter().any(|group| group.name == name));
+        match (is_pool, is_group, part) {
+            (true, _, Some(member)) => format!("pool {name} has no member {member}"),
+            (true, _, None) => format!("{name} is a pool: its members are {name}/NAME"),
+            (_, true, Some(node)) if has(node) => format!("group {name} has no checks of {node}"),
+            (_, true, Some(node)) => format!("group {name} has no node {node}"),
+            (_, true, None) => format!("{name} is a group: its nodes are {name}/NAME"),
+            (false, false, _) => format!("no service is named {name}"),
         }
     }
 
     fn checks_of(&self, service: u32) -> &[CheckPlan] {
-        match ProbeId::member(service) {
-            Some((pool, member)) => {
-                let plan = self.plan.pools.get(pool).and_then(|plan| plan.members.get(member));
-                plan.map_or(&[], |plan| &plan.checks)
-            }
-            None => self.plan.services.get(service as usize).map_or(&[], |plan| &plan.checks),
+        if let Some((pool, member)) = ProbeId::member(service) {
+            let plan = self.plan.pools.get(pool).and_then(|plan| plan.members.get(member));
+            return plan.map_or(&[], |plan| &plan.checks);
         }
+        if let Some((group, node)) = ProbeId::group(service) {
+            let plan = self.plan.cluster.as_deref().and_then(|plan| plan.groups.get(group));
+            let checks = plan.and_then(|plan| plan.checks.get(usize::from(node.0)));
+            return checks.map_or(&[], |checks| checks);
+        }
+        self.plan.services.get(service as usize).map_or(&[], |plan| &plan.checks)
     }
 
     fn begin_once(&mut self, id: ProbeId) {
         self.with_once(id, |state| state.pending = 1);
-        if ProbeId::member(id.service).is_some() || self.settle_instance(id) {
+        if is_asked(id) || self.settle_instance(id) {
             self.begin_once_settled(id);
         }
     }
@@ -107,7 +139,6 @@ impl Daemon {
     /// Begins the probe `id`, once it is known whom and how it asks.
     pub(super) fn begin_once_settled(&mut self, id: ProbeId) {
         let now = self.now;
-        let of_pool = ProbeId::member(id.service).is_some();
         let Some(check) = self.plan.check(id) else { return };
         let targets = match check.kind {
             Kind::Command(_) | Kind::Process | Kind::Agent(_) | Kind::State(_) => 1,
@@ -128,7 +159,7 @@ impl Daemon {
                 let result = self.look_at_process(id.service as usize, id.check);
                 self.take_once(Answer { id, result, elapsed_ms: 0, shown: 0 });
             }
-            Kind::Command(_) if of_pool => self.begin_member_program(id),
+            Kind::Command(_) if is_asked(id) => self.ask(id),
             Kind::Command(_) => self.begin_program(id),
             Kind::Database(_) if targets > 0 => self.ask_database(id, true),
             Kind::Database(_) => {}
@@ -184,6 +215,14 @@ impl Daemon {
                 .checks
                 .iter()
                 .filter_map(|(check, state)| self.member_check_doc(once.service, *check, state));
+            let docs: Vec<_> = docs.collect();
+            return self.answer_json(once.client, &docs);
+        }
+        if ProbeId::group(once.service).is_some() {
+            let checks = self.checks_of(once.service);
+            let docs = once.checks.iter().filter_map(|(check, state)| {
+                Some(self.group_check_doc(checks.get(usize::from(*check))?, state))
+            });
             let docs: Vec<_> = docs.collect();
             return self.answer_json(once.client, &docs);
         }

@@ -10,8 +10,9 @@ use giveover_core::time::Instant;
 use super::handover::Handover;
 use super::incident::Incident;
 use super::work::Work;
+use crate::check::Answer;
 use crate::config::few::Few;
-use crate::config::plan::ServicePlan;
+use crate::config::plan::{CheckPlan, ServicePlan};
 use crate::machine::BoxedMonitor;
 
 /// A service under watch. Ten thousand of them must stay small: what most never need is in
@@ -188,10 +189,7 @@ impl Watch {
     pub(super) fn due(&self, plan: &ServicePlan, now: Instant) -> Checks {
         let mut due = Checks::NONE;
         for (place, (state, check)) in self.checks.iter().zip(&plan.checks).enumerate() {
-            let waits = check.every.is_some_and(|every| {
-                state.result == Some(ProbeResult::Healthy) && now < state.at.after(every)
-            });
-            if !waits {
+            if state.is_due(check, now) {
                 due = due.with(place as u8);
             }
         }
@@ -245,6 +243,34 @@ impl CheckState {
             not_evaluated: false,
             unmeasured: 0,
         }
+    }
+
+    /// Whether it is asked in a cycle that begins at `now`: what has `every` is passed over until it
+    /// is due, but not while it fails.
+    pub(super) fn is_due(&self, check: &CheckPlan, now: Instant) -> bool {
+        let healthy = self.result == Some(ProbeResult::Healthy);
+        !check.every.is_some_and(|every| healthy && now < self.at.after(every))
+    }
+
+    /// So many answers come of it in the cycle under way.
+    pub(super) fn begin(&mut self, answers: u8) {
+        (self.worst, self.pending) = (None, answers);
+    }
+
+    /// Takes an answer of the cycle under way. What the check comes to, once all of them are there.
+    pub(super) fn hear(&mut self, answer: &Answer, now: Instant) -> Option<ProbeResult> {
+        if self.pending == 0 {
+            return None;
+        }
+        self.take(answer.result);
+        self.ms = answer.elapsed_ms.max(if self.pending > 0 { self.ms } else { 0 });
+        self.shown = answer.shown;
+        if self.pending > 0 {
+            return None;
+        }
+        let result = self.worst.take().unwrap_or(answer.result);
+        (self.result, self.at) = (Some(result), now);
+        Some(result)
     }
 
     /// Takes one target's answer; the heaviest stands for the check.

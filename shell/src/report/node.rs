@@ -1,6 +1,6 @@
 //! `giveover node status`: who is active, a line a node, and what follows if one dies.
 
-use super::model::{CheckDoc, GroupDoc, NodeDoc, SharedMemberDoc};
+use super::model::{CheckDoc, GroupDoc, NodeDoc, PromotionDoc, SharedMemberDoc};
 use super::paint::Paint;
 use super::table::{Column, Edge, Table, WIDTH, cut};
 use crate::message::span;
@@ -89,7 +89,21 @@ fn shared(group: &GroupDoc) -> impl Iterator<Item = String> {
         let by = &recovery.by;
         format!("recovery  no node takes new connections; begun on {by}, ends by itself in {left}")
     });
-    [pool, recovery].into_iter().flatten()
+    let promotion = group.pool.as_ref().and_then(|pool| pool.promotion.as_ref()).and_then(promoted);
+    [pool, promotion, recovery].into_iter().flatten()
+}
+
+/// What of a promotion a person has to see to.
+fn promoted(promotion: &PromotionDoc) -> Option<String> {
+    let PromotionDoc { member, command, state, why } = promotion;
+    let how = match state.as_str() {
+        "owed" => "has yet to run".to_owned(),
+        "running" => "runs".to_owned(),
+        "failed" => format!("FAILED: {}", why.as_deref().unwrap_or("nobody knows how")),
+        "cut_short" => "CUT SHORT by an end of the daemon, and not run again".to_owned(),
+        _ => return None, // done
+    };
+    Some(format!("promotion  of {member}, command {command}: {how}"))
 }
 
 /// `front   active here for 3d, term 7, 2 of 3 votes   10.0.0.10/24 on eth0, lease 5s, renewed 0.8s ago`
@@ -270,6 +284,12 @@ mod tests {
             name: "db".to_owned(),
             command: "7.2".to_owned(),
             primary: Some("b".to_owned()),
+            promotion: Some(PromotionDoc {
+                member: "b".to_owned(),
+                command: "7.2".to_owned(),
+                state: "cut_short".to_owned(),
+                why: None,
+            }),
             members: vec![member(0, "a", "10.0.0.11:5432", 3), member(1, "b", "10.0.0.12:5432", 2)],
         };
         (me.me, me.heard_ms) = (true, None);
@@ -322,6 +342,7 @@ door: refused: nothing listens on its port
 trusted  2 of 2 answer: 10.0.0.254 1ms, 10.0.0.53:53 2ms
 giveover of front to gw-b is allowed now; failback is manual
 pool db, command 7.2   0 a 10.0.0.11:5432 state 3 detached   1 b 10.0.0.12:5432 state 2 primary
+promotion  of b, command 7.2: CUT SHORT by an end of the daemon, and not run again
 recovery  no node takes new connections; begun on gw-b, ends by itself in 42s
 if this node dies: gw-b takes over within 8s wait + 10s interval + 1s = 19s
 ";

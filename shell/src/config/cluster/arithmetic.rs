@@ -19,8 +19,26 @@ pub fn told(plan: &ClusterPlan) -> Vec<String> {
         written(span(limits.least_wait_ms())),
     )];
     lines.extend(outages(plan));
+    lines.extend(plan.groups.iter().filter_map(|group| left_running(plan, group)));
     lines.extend(plan.groups.iter().filter_map(|group| judged(plan, group)));
     lines
+}
+
+/// What becomes of services that a daemon leaves running when it dies alone.
+fn left_running(plan: &ClusterPlan, group: &GroupPlan) -> Option<String> {
+    if group.everywhere || group.services.is_empty() {
+        return None;
+    }
+    let how = match plan.members.quorum {
+        Quorum::Fence => "end with its node's power, before they are started elsewhere",
+        Quorum::Stay => "run on, and are started nowhere else",
+        Quorum::Majority | Quorum::Trusted => {
+            "RUN ON until it runs again, beside those that are started elsewhere; only `fence` \
+             excludes that"
+        }
+    };
+    let (name, services) = (&group.name, group.services.join(", "));
+    Some(format!("group {name}: services ({services}) that a killed daemon leaves behind {how}"))
 }
 
 /// What a group's own checks lead to.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::super::check::{self, Around};
 use super::super::database::Rows;
 use super::super::few::Few;
-use super::super::plan::{CheckPlan, Kind};
+use super::super::plan::CheckPlan;
 use super::super::reader::{Reader, header};
 use super::super::report::Findings;
 use super::super::tree::{Entry, Node, Table, Value};
@@ -320,30 +320,12 @@ fn asked(entry: &Entry, path: &str, node: &NodePlan, out: &mut Findings) -> Opti
         rows: &Rows::default(),
     };
     let check = check::read(&asked, &around, out)?;
-    if can_be_asked(&check.kind) {
+    if check.kind.asks_others() {
         return Some(check);
     }
     let message = format!("check.{}: nodes have no `{}` checks", entry.key, check.kind.word());
     out.error(entry.node.place, message).label("a check that asks $NODE, or a command");
     None
-}
-
-/// Whether a node can be asked so: by connections, datagrams or a command, from any other node.
-const fn can_be_asked(kind: &Kind) -> bool {
-    match kind {
-        Kind::Tcp { .. }
-        | Kind::Http(_)
-        | Kind::Command(_)
-        | Kind::Talk(_)
-        | Kind::Tls(_)
-        | Kind::Hello(_)
-        | Kind::Remote(_) => true,
-        Kind::Xfnts { .. }
-        | Kind::Process
-        | Kind::State(_)
-        | Kind::Agent(_)
-        | Kind::Database(_) => false,
-    }
 }
 
 /// The value with `$NODE` replaced wherever a text has it.

@@ -6,6 +6,7 @@ mod arithmetic;
 mod group;
 mod keys;
 mod node;
+mod places;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use super::words;
 
 pub use self::arithmetic::{decides, takeover_ms, told};
 pub(super) use self::keys::TABLES;
+pub(super) use self::places::GroupPlaces;
 
 /// Nodes, and what moves between them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

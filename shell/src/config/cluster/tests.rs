@@ -63,6 +63,10 @@ fn the_pair_with_a_witness_is_taken_with_its_defaults() {
     let judged =
         "one whose checks (front) fail 3 times in a row is down, within 60s, and cannot be active";
     assert!(told.contains(judged), "{told}");
+    assert!(!told.contains("a killed daemon"), "they run on every node: {told}");
+    let moving = text.replace("run = \"all\"\n", "");
+    let moving = super::told(&self::plan(&moving)).join("\n");
+    assert!(moving.contains("leaves behind RUN ON until it runs again"), "{moving}");
 }
 
 #[test]
@@ -171,6 +175,8 @@ fn a_right_cluster_is_taken_with_its_group() {
     assert_eq!(loaded.plan.services[0].giveover, super::super::plan::GoesTo::Node);
     let said = told(&plan).join("\n");
     assert!(said.contains("until somebody says `giveover node switch --force`"), "{said}");
+    let left = "group g: services (web) that a killed daemon leaves behind run on, and are started";
+    assert!(said.contains(left), "{said}");
     assert!(decides(&plan).contains("never two holders"));
     let plan = super::super::load_str("pair.toml", &text).expect("taken").plan;
     assert_eq!(plan.cluster.expect("a cluster").me, None, "whoever has the address");

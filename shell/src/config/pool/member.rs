@@ -92,7 +92,8 @@ pub(super) fn checks(
     let read = entries.iter().map(|entry| {
         let entry = asked_of(entry, &member.name, &authority, &host);
         let check = check::read(&entry, &around, out)?;
-        if can_be_asked(&check.kind) {
+        // An agent says it by itself.
+        if check.kind.asks_others() || matches!(check.kind, Kind::Agent(_)) {
             return Some(check);
         }
         let message =
@@ -134,21 +135,5 @@ fn replace_in(table: &mut Table, put: &dyn Fn(&str, &str) -> String) {
             }
             _ => {}
         }
-    }
-}
-
-/// Whether a member can be asked so, by one connection, one datagram or one command at a time, or
-/// says it by itself.
-const fn can_be_asked(kind: &Kind) -> bool {
-    match kind {
-        Kind::Tcp { .. }
-        | Kind::Http(_)
-        | Kind::Command(_)
-        | Kind::Talk(_)
-        | Kind::Tls(_)
-        | Kind::Hello(_)
-        | Kind::Remote(_)
-        | Kind::Agent(_) => true,
-        Kind::Process | Kind::Xfnts { .. } | Kind::Database(_) | Kind::State(_) => false,
     }
 }

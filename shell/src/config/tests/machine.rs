@@ -143,3 +143,47 @@ fn what_pools_need_is_looked_for() {
     let _listener = std::os::unix::net::UnixListener::bind(dir.path().join("admin.sock"));
     assert_eq!(said("/bin/sh"), "");
 }
+
+#[test]
+fn what_groups_and_their_checks_need_is_looked_for() {
+    let text = |me: &str, program: &str| {
+        format!(
+            "[host]\nnode = \"{me}\"\n[cluster]\nkey = \"/key\"\n\
+             [node.a]\naddress = \"10.0.0.1\"\n[node.b]\naddress = \"10.0.0.2\"\n\
+             [node.door]\naddress = \"10.0.0.3\"\nwitness = true\n\
+             [pool.db]\ncheck.member.command = [\"{program}/member\", \"$MEMBER\"]\n\
+             command = [\"/bin/true\"]\nmember.one = \"10.0.0.4:5432\"\n\
+             [group.front]\naddresses = [\"10.0.0.10/24\"]\npool = \"db\"\n\
+             check.page.command = [\"{program}/page\", \"$NODE\"]\n\
+             check.echo = \"ping://$NODE\"\n\
+             on_active = [\"{program}/active\"]\npromote = [\"{program}/promote\"]\n\
+             up = [\"{program}/up\", \"$_IP_$\"]\ndown = [\"/bin/true\", \"$_IP_$\"]\n\
+             recovery = {{ block = [\"{program}/block\"], unblock = [\"/bin/true\"] }}\n"
+        )
+    };
+    let said = |me: &str, program: &str| {
+        let mut loaded = load_str("giveover.toml", &text(me, program)).expect("possible");
+        let seen = here::look(&mut loaded, |_| None);
+        let more = [here::look_at_pings(&loaded, |_| false), here::look_at_groups(&loaded)];
+        let all = more.iter().fold(seen, |all, more| all.with(more));
+        let messages: Vec<_> = all.findings().iter().map(|it| it.message.clone()).collect();
+        messages
+    };
+    let all = said("a", "/no/such");
+    let mut expected = vec![
+        "check.echo: cannot measure: no right to ping",
+        "check.member: /no/such/member is not here",
+        "check.page: /no/such/page is not here",
+        "on_active: /no/such/active is not here",
+        "promote: /no/such/promote is not here",
+        "recovery.block: /no/such/block is not here",
+        "up: /no/such/up is not here",
+    ];
+    let mut found: Vec<&str> = all.iter().map(String::as_str).collect();
+    expected.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    // A witness has the same file, and runs nothing of it.
+    let of_witness = said("door", "/no/such");
+    assert_eq!(of_witness, ["check.member: /no/such/member is not here"]);
+}

@@ -12,6 +12,7 @@ use super::look::Looking;
 use super::share::Shared;
 use super::{Cluster, Group, ROOM, STRANGERS, STRANGERS_RATE, address, boot_now};
 use crate::check::resolve::{self, Resolver};
+use crate::clock::BootId;
 use crate::cluster::bucket::Bucket;
 use crate::cluster::carrier::Carrier;
 use crate::cluster::digest;
@@ -66,6 +67,7 @@ impl Daemon {
             me,
             keys,
             store,
+            boot: BootId::read(),
             net,
             pairs: numbers.map(|node| others(node).then(|| pair(node))).collect(),
             addresses: vec![None; count],

@@ -97,6 +97,7 @@ impl Daemon {
             name: plan.name.clone(),
             command: format!("{}.{}", number.term, number.n),
             primary: primary.cloned(),
+            promotion: self.promotion_doc(group),
             members: plan.members.iter().zip(0..).map(member).collect(),
         })
     }

@@ -2,18 +2,17 @@
 //! `run = "all"`, of every other one that may be active.
 
 use giveover_core::arbiter::Answer as Arbitrated;
-use giveover_core::failure::{Cause, Phase, ProbeResult};
+use giveover_core::failure::ProbeResult;
 use giveover_core::ladder::{Checks, Combine, Ladder, Round, Step};
 use giveover_core::monitor::Status;
 use giveover_core::node::{Node, Nodes};
 use giveover_core::peer::{Event, Look, Ticket};
 use giveover_core::time::Instant;
 
-use crate::check::command::Command;
 use crate::check::{Answer, Checks as _, ProbeId};
-use crate::config::dollar::Values;
-use crate::config::plan::{CheckPlan, GroupPlan, Kind};
+use crate::config::plan::{CheckPlan, GroupPlan};
 use crate::daemon::Daemon;
+use crate::daemon::ask::answers_of;
 use crate::daemon::once::ONCE;
 use crate::daemon::watch::CheckState;
 use crate::daemon::work::Work;
@@ -142,63 +141,27 @@ impl Daemon {
     }
 
     fn begin_group_check(&mut self, group: usize, node: Node, place: u8) {
-        let now = self.now;
         let service = ProbeId::of_group(group, node);
         let cycle = self.cluster.as_deref().and_then(|it| it.groups.get(group));
         let Some(cycle) = cycle.map(|state| state.look.cycle) else { return };
         let id = ProbeId { service, check: place, target: 0, cycle };
         let Some(check) = self.plan.check(id) else { return };
-        let is_command = matches!(check.kind, Kind::Command(_));
-        let targets = check.targets.len().min(usize::from(u8::MAX)) as u8;
+        let answers = answers_of(check);
         if let Some(known) =
             self.asked_mut(group, node).and_then(|it| it.checks.get_mut(usize::from(place)))
         {
-            (known.worst, known.pending) = (None, targets.max(1));
+            known.begin(answers);
         }
-        if is_command {
-            return self.begin_group_program(group, node, id);
-        }
-        if targets == 0 {
-            let result = ProbeResult::CannotMeasure(Cause::of_check(place, Phase::Resolve, 0));
-            return self.take_of_group(&Answer { id, result, elapsed_ms: 0, shown: 0 });
-        }
-        for target in 0..targets {
-            self.prober.start(&mut self.reactor, &self.plan, ProbeId { target, ..id }, now);
-        }
-    }
-
-    /// A check that is a command. Its program is made ready once.
-    fn begin_group_program(&mut self, group: usize, node: Node, id: ProbeId) {
-        let now = self.now;
-        let Some(plan) = self.plan.cluster.as_deref() else { return };
-        let Some(check) = self.plan.check(id) else { return };
-        let Kind::Command(command) = &check.kind else { return };
-        let key = (id.service, id.check, id.target);
-        if !self.programs.contains_key(&key) {
-            let host = plan.nodes.get(usize::from(node.0)).map(|node| node.host.to_string());
-            let values = Values {
-                service: plan.groups.get(group).map(|plan| plan.name.as_str()),
-                check: Some(&check.name),
-                node: host.as_deref(),
-                address: host.as_deref(),
-                ..Values::default()
-            };
-            let environment = self.reactor.children.environment();
-            let Ok(made) = Command::new(command, &check.weights, &values, environment) else {
-                let result = ProbeResult::CannotMeasure(Cause::of_check(id.check, Phase::Exit, 0));
-                return self.take_of_group(&Answer { id, result, elapsed_ms: 0, shown: 0 });
-            };
-            self.programs.insert(key, made);
-        }
-        if let Some(command) = self.programs.get_mut(&key) {
-            self.commands.start(&mut self.reactor, id, command, check.timeout, now);
-        }
+        self.ask(id);
     }
 
     /// Takes the answer of one of these checks. One to an earlier look is late, and nothing.
     pub(in crate::daemon) fn take_of_group(&mut self, answer: &Answer) {
         let now = self.now;
         let Some((group, node)) = ProbeId::group(answer.id.service) else { return };
+        if answer.id.cycle & ONCE != 0 {
+            return self.take_once(answer.clone());
+        }
         let Some(cluster) = self.cluster.as_deref_mut() else { return };
         let plan = cluster.plan.groups.get(group);
         let Some(checks) = plan.and_then(|plan| plan.checks.get(usize::from(node.0))) else {
@@ -210,17 +173,7 @@ impl Daemon {
         let Some(Asked { checks: known, round: Some(round), .. }) = asked else { return };
         let place = answer.id.check;
         let Some(known) = known.get_mut(usize::from(place)) else { return };
-        if known.pending == 0 {
-            return;
-        }
-        known.take(answer.result);
-        known.ms = answer.elapsed_ms.max(if known.pending > 0 { known.ms } else { 0 });
-        known.shown = answer.shown;
-        if known.pending > 0 {
-            return;
-        }
-        let result = known.worst.take().unwrap_or(answer.result);
-        (known.result, known.at) = (Some(result), now);
+        let Some(result) = known.hear(answer, now) else { return };
         let step = round.answer(&ladder(checks), place, result);
         self.follow_look(group, node, step);
         self.end_group_look(group);
@@ -306,11 +259,18 @@ impl Daemon {
         let state = cluster.groups.get(group);
         let asked = state.and_then(|state| state.look.nodes.get(usize::from(node.0)));
         let (Some(checks), Some(asked)) = (plan, asked) else { return Vec::new() };
-        let doc = |(check, known): (&CheckPlan, &CheckState)| {
-            let at = known.result.map(|_| self.clock.wall(known.at)).unwrap_or_default();
-            found::check_doc(check, known.result, known.shown, known.ms, at)
-        };
+        let doc = |(check, known): (&CheckPlan, &CheckState)| self.group_check_doc(check, known);
         checks.iter().zip(&asked.checks).map(doc).collect()
+    }
+
+    /// One of these checks, as it was found.
+    pub(in crate::daemon) fn group_check_doc(
+        &self,
+        check: &CheckPlan,
+        known: &CheckState,
+    ) -> CheckDoc {
+        let at = known.result.map(|_| self.clock.wall(known.at)).unwrap_or_default();
+        found::check_doc(check, known.result, known.shown, known.ms, at)
     }
 
     /// Where services run on the active only, `life` looks in a row that fail give the group over, if
@@ -342,13 +302,11 @@ impl Daemon {
     }
 }
 
-/// The checks to be asked: one that has `every` is passed over until it is due, but not while it
-/// fails.
+/// The checks to be asked.
 fn due(plans: &[CheckPlan], known: &[CheckState], now: Instant) -> Checks {
     let mut due = Checks::NONE;
     for (place, (check, state)) in (0..Checks::MOST).zip(plans.iter().zip(known)) {
-        let healthy = state.result == Some(ProbeResult::Healthy);
-        if !check.every.is_some_and(|every| healthy && now < state.at.after(every)) {
+        if state.is_due(check, now) {
             due = due.with(place);
         }
     }

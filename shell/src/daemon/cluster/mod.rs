@@ -13,6 +13,7 @@ mod link;
 mod look;
 mod member;
 mod operator;
+mod promotion;
 mod recovery;
 mod run;
 mod share;
@@ -29,7 +30,7 @@ use giveover_core::time::Instant;
 use super::Daemon;
 use super::control::ClientId;
 use crate::check::resolve::Resolver;
-use crate::clock::Reading;
+use crate::clock::{BootId, Reading};
 use crate::cluster::address::holder::Holder;
 use crate::cluster::bucket::Bucket;
 use crate::cluster::carrier::Carrier;
@@ -59,6 +60,8 @@ pub(super) struct Cluster {
     me: Node,
     keys: Keys,
     store: Store,
+    /// Times that the store keeps are of this boot.
+    boot: Option<BootId>,
     net: Net,
     /// By node; none for this one.
     pairs: Vec<Option<Pair>>,

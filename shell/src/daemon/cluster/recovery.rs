@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use giveover_core::node::Nodes;
 use giveover_core::peer;
-use giveover_core::share::{Answer, Event, Ticket};
+use giveover_core::share::{Answer, Event, Lasting, Number, Ticket};
 use giveover_core::time::Span;
 
 use super::boot_now;
 use super::run::Running;
+use crate::cluster::store::Left;
 use crate::config::dollar::Values;
 use crate::config::plan::RecoveryPlan;
 use crate::daemon::Daemon;
@@ -24,8 +25,8 @@ pub(super) enum What {
     Block(Ticket),
     /// They are being taken again.
     Unblock,
-    /// A member is being made the primary.
-    Promote,
+    /// A member is being made the primary, as this command asked for.
+    Promote(Number),
 }
 
 /// nftables' own table of a group: its name has no character that would end it.
@@ -184,31 +185,58 @@ impl Daemon {
         })
     }
 
-    /// What an earlier life of the daemon refused and could not end.
-    pub(super) fn end_old_block(&mut self, group: usize) {
-        if !self.acts_for_groups() {
-            return;
+    /// Keeps a recovery for the next life of the daemon, or that there is none.
+    pub(super) fn keep_recovery(&mut self, group: usize, lasting: Option<Lasting>) {
+        let Some(cluster) = self.cluster.as_deref_mut() else { return };
+        let Some(plan) = cluster.plan.groups.get(group) else { return };
+        if let Err(error) = cluster.store.keep_recovery(&plan.name, cluster.boot, lasting) {
+            let text =
+                format!("{}: a recovery cannot be kept for a next start: {error}", plan.name);
+            self.say_host(message::Event::Nodes, text);
         }
-        if let Some(argv) = self.unblocking(group) {
+    }
+
+    /// What an earlier life of the daemon refused goes on being refused, if its time is not over;
+    /// else it is ended.
+    pub(super) fn take_up_recovery(&mut self, group: usize) {
+        let Some(cluster) = self.cluster.as_deref() else { return };
+        let Some(plan) = cluster.plan.groups.get(group) else { return };
+        let (name, me) = (plan.name.clone(), cluster.me);
+        match cluster.store.recovery(&name, cluster.boot) {
+            Some(Left::Lasts(lasting)) => {
+                let by = cluster.name(lasting.by);
+                let left = span::compact(lasting.until.since(boot_now()));
+                let text = format!(
+                    "{name}: the recovery that {by} began goes on after this start; it ends by itself \
+                     in {left}"
+                );
+                self.say_host(message::Event::Recovery, text);
+                return self.tell_shared(group, Event::Resumed(lasting));
+            }
+            Some(Left::Lost(by)) => {
+                if by == me {
+                    let text = format!(
+                        "{name}: the recovery that this node began was CUT SHORT by a reboot: all \
+                         that hear it take connections again"
+                    );
+                    self.say_host(message::Event::Nodes, text);
+                }
+                self.keep_recovery(group, None);
+            }
+            None => {}
+        }
+        if let Some(argv) = self.unblocking(group).filter(|_| self.acts_for_groups()) {
             self.run_shared(group, What::Unblock, &argv, None);
         }
     }
 
-    /// Makes `member` the primary here.
-    pub(super) fn promote(&mut self, group: usize, member: Option<&str>) {
-        if !self.acts_for_groups() {
-            return;
-        }
-        let plan = self.cluster.as_deref().and_then(|it| it.plan.groups.get(group));
-        let pool = plan.and_then(|plan| plan.pool.as_ref());
-        let argv = pool.and_then(|pool| pool.promote.clone()).unwrap_or_default();
-        if argv.is_empty() {
-            return; // it is shown, and nothing more was asked for
-        }
-        self.run_shared(group, What::Promote, &argv, member);
-    }
-
-    fn run_shared(&mut self, group: usize, what: What, argv: &[String], member: Option<&str>) {
+    pub(super) fn run_shared(
+        &mut self,
+        group: usize,
+        what: What,
+        argv: &[String],
+        member: Option<&str>,
+    ) {
         let now = self.now;
         let until = now.after(self.plan.giveover.timeout);
         let me = self.plan.host.node.clone();
@@ -233,7 +261,8 @@ impl Daemon {
         let order = Order { program: &mut program, until, keep: Keep::Line, leave: true };
         let key = Running::Shared(group, what);
         let run: Option<Run> = cluster.runner.start(&mut self.reactor, key, order, now);
-        if let Some(state) = cluster.groups.get_mut(group).filter(|_| what != What::Promote) {
+        let promotes = matches!(what, What::Promote(_));
+        if let Some(state) = cluster.groups.get_mut(group).filter(|_| !promotes) {
             state.shared.run = run;
         }
         self.take_group_commands();
@@ -242,7 +271,7 @@ impl Daemon {
     fn cancel_shared(&mut self, group: usize, what: What) {
         let now = self.now;
         let Some(cluster) = &mut self.cluster else { return };
-        if what == What::Promote {
+        if matches!(what, What::Promote(_)) {
             return;
         }
         if let Some(run) = cluster.groups.get_mut(group).and_then(|it| it.shared.run.take()) {
@@ -253,7 +282,9 @@ impl Daemon {
     /// What was run for what a group shares has ended.
     pub(super) fn shared_command_done(&mut self, group: usize, what: What, ok: bool, how: &str) {
         let name = self.group_name(group);
-        if what != What::Promote {
+        if let What::Promote(number) = what {
+            self.promotion_done(group, number, ok, how);
+        } else {
             let state = self.cluster.as_mut().and_then(|it| it.groups.get_mut(group));
             if let Some(state) = state {
                 state.shared.run = None;
@@ -262,7 +293,7 @@ impl Daemon {
         let word = match what {
             What::Block(_) => "refusing new connections",
             What::Unblock => "taking connections again",
-            What::Promote => "promote",
+            What::Promote(_) => "promote",
         };
         if !ok {
             self.say_host(message::Event::Nodes, format!("{name}: {word}: {how}"));

@@ -9,6 +9,7 @@ use giveover_core::time::{Instant, Span};
 use giveover_core::wire::peer::Frame;
 
 use super::boot_now;
+use crate::cluster::promotion::Promotion;
 use crate::config::plan::SharedPool;
 use crate::daemon::Daemon;
 use crate::daemon::control::ClientId;
@@ -96,7 +97,8 @@ impl Daemon {
         let actions = state.shared.machine.handle(event, boot_now());
         for action in actions.as_slice() {
             if let Action::Store(durable) = *action {
-                if !self.keep_shared(group, durable) {
+                let owed = self.owed(group, &before, &durable, actions.as_slice());
+                if !self.keep_shared(group, durable, owed) {
                     // What follows the record in the list is not done.
                     return self.forget_what_was_not_kept(group);
                 }
@@ -112,6 +114,7 @@ impl Daemon {
                 }
                 Action::Apply(command) => self.apply_shared(group, &command),
                 Action::Adopt(pool) => self.adopt_shared(group, &before, &pool),
+                Action::Keep(lasting) => self.keep_recovery(group, lasting),
                 Action::Block { ticket } => self.block(group, ticket),
                 Action::Unblock => self.unblock(group),
                 Action::Answer(answer) => self.shared_answer(group, answer),
@@ -121,10 +124,10 @@ impl Daemon {
         }
     }
 
-    fn keep_shared(&mut self, group: usize, durable: Durable) -> bool {
+    fn keep_shared(&mut self, group: usize, durable: Durable, owed: Option<Promotion>) -> bool {
         let Some(cluster) = &mut self.cluster else { return false };
         let Some(plan) = cluster.plan.groups.get(group) else { return false };
-        match cluster.store.keep_shared(&plan.name, durable) {
+        match cluster.store.keep_shared(&plan.name, durable, owed) {
             Ok(()) => true,
             Err(error) => {
                 let text = format!("{}: a command cannot be kept: {error}", plan.name);
@@ -141,10 +144,14 @@ impl Daemon {
         let durable = cluster.store.shared(&plan.name);
         let (me, others) = (cluster.me, cluster.others());
         let Some(state) = cluster.groups.get_mut(group) else { return };
+        let lasting = state.shared.machine.lasting();
         // Its time begins later, so that a full disk is not asked at each frame.
         state.shared.machine = Share::new(me, others, durable, boot_now().after(AGAIN));
         state.shared.active = None;
         self.tell_shared_who_is_active(group);
+        if let Some(lasting) = lasting {
+            self.tell_shared(group, Event::Resumed(lasting));
+        }
     }
 
     /// Who numbers commands has changed, perhaps.
@@ -194,7 +201,8 @@ impl Daemon {
             let Some(state) = cluster.groups.get(group) else { return };
             let pool = *state.shared.machine.pool();
             self.settle_members(group, &pool);
-            self.end_old_block(group);
+            self.take_up_promotion(group);
+            self.take_up_recovery(group);
         }
     }
 
@@ -240,7 +248,7 @@ impl Daemon {
         }
     }
 
-    fn shared_plan(&self, group: usize) -> Option<SharedPool> {
+    pub(super) fn shared_plan(&self, group: usize) -> Option<SharedPool> {
         self.cluster.as_deref()?.plan.groups.get(group)?.pool.clone()
     }
 
@@ -271,7 +279,7 @@ impl Daemon {
                 let by = format!("command {}.{}", number.term, number.n);
                 named.iter().for_each(|member| self.detach_member(&plan.name, member, &by));
             }
-            Kind::Promote => self.promote(group, named.first().copied()),
+            Kind::Promote => self.promote(group),
         }
         let Some(state) = self.cluster.as_mut().and_then(|it| it.groups.get_mut(group)) else {
             return;
@@ -292,8 +300,8 @@ impl Daemon {
         let text = format!("{}: taken over as the others have it", plan.name);
         self.say_host(message::Event::Shared, text);
         self.settle_members(group, pool);
-        if let Some(primary) = pool.primary.filter(|it| Some(*it) != before.primary) {
-            self.promote(group, plan.members.get(usize::from(primary.0)).map(String::as_str));
+        if pool.primary.is_some() && pool.primary != before.primary {
+            self.promote(group);
         }
     }
 

@@ -1,16 +1,15 @@
 //! A member's cycle: begin its checks, gather their answers, make the one verdict.
 
-use giveover_core::failure::{Cause, Phase, ProbeResult};
+use giveover_core::failure::ProbeResult;
 use giveover_core::ladder::{Checks, Ladder, Round, Step};
 use giveover_core::monitor;
 use giveover_core::pool::{Event, Ticket};
 
 use super::{probe_id, whose};
-use crate::check::command::Command;
 use crate::check::{Answer, ProbeId};
-use crate::config::dollar::Values;
 use crate::config::plan::{CheckPlan, Kind, MemberPlan, PoolPlan};
 use crate::daemon::Daemon;
+use crate::daemon::ask::answers_of;
 use crate::daemon::once::ONCE;
 
 /// The order of a pool's checks.
@@ -44,9 +43,7 @@ impl Daemon {
             if matches!(check.kind, Kind::Agent(_)) {
                 continue; // it speaks by itself, and has a layer of its own
             }
-            let healthy = known.result == Some(ProbeResult::Healthy);
-            let waits = check.every.is_some_and(|every| healthy && now < known.at.after(every));
-            if !waits {
+            if known.is_due(check, now) {
                 due = due.with(place as u8);
             }
         }
@@ -108,58 +105,14 @@ impl Daemon {
     }
 
     fn begin_member_check(&mut self, pool: usize, member: usize, place: u8) {
-        let now = self.now;
         let plan = self.plan.pools.get(pool).and_then(|plan| plan.members.get(member));
         let check = plan.and_then(|plan| plan.checks.get(usize::from(place)));
         let state = self.pools.list.get_mut(pool).and_then(|it| it.members.get_mut(member));
         let (Some(check), Some(state)) = (check, state) else { return };
         let id = probe_id(pool, member, place, state.cycle);
         let Some(known) = state.checks.get_mut(usize::from(place)) else { return };
-        known.worst = None;
-        known.pending = check.targets.len().clamp(1, 255) as u8;
-        if let Kind::Command(_) = check.kind {
-            return self.begin_member_program(id);
-        }
-        if check.targets.is_empty() {
-            let result = ProbeResult::CannotMeasure(Cause::of_check(place, Phase::Resolve, 0));
-            return self.take_of_pool(&Answer { id, result, elapsed_ms: 0, shown: 0 });
-        }
-        for target in 0..known.pending {
-            let id = ProbeId { target, ..id };
-            self.prober.start(&mut self.reactor, &self.plan, id, now);
-        }
-    }
-
-    /// A check that is a command. Its program is made ready once.
-    pub(in crate::daemon) fn begin_member_program(&mut self, id: ProbeId) {
-        let now = self.now;
-        let Some((pool, member)) = whose(id) else { return };
-        let Some(plan) = self.plan.pools.get(pool) else { return };
-        let Some(of_member) = plan.members.get(member) else { return };
-        let Some(check) = of_member.checks.get(usize::from(id.check)) else { return };
-        let Kind::Command(command) = &check.kind else { return };
-        let key = (id.service, id.check, id.target);
-        if !self.programs.contains_key(&key) {
-            let address = of_member.authority();
-            let values = Values {
-                service: Some(&plan.name),
-                check: Some(&check.name),
-                node: Some(&self.plan.host.node),
-                member: Some(&of_member.name),
-                address: Some(&address),
-                ..Values::default()
-            };
-            let environment = self.reactor.children.environment();
-            let Ok(made) = Command::new(command, &check.weights, &values, environment) else {
-                let cause = Cause::of_check(id.check, Phase::Exit, 0);
-                let result = ProbeResult::CannotMeasure(cause);
-                return self.take_of_pool(&Answer { id, result, elapsed_ms: 0, shown: 0 });
-            };
-            self.programs.insert(key, made);
-        }
-        if let Some(command) = self.programs.get_mut(&key) {
-            self.commands.start(&mut self.reactor, id, command, check.timeout, now);
-        }
+        known.begin(answers_of(check));
+        self.ask(id);
     }
 
     /// Takes the answer of a probe of a member. One of an earlier cycle is late, and nothing.
@@ -176,18 +129,7 @@ impl Daemon {
         }
         let place = answer.id.check;
         let Some(known) = state.checks.get_mut(usize::from(place)) else { return };
-        if known.pending == 0 {
-            return;
-        }
-        known.take(answer.result);
-        known.ms = answer.elapsed_ms.max(if known.pending > 0 { known.ms } else { 0 });
-        known.shown = answer.shown;
-        if known.pending > 0 {
-            return;
-        }
-        let result = known.worst.take().unwrap_or(answer.result);
-        known.result = Some(result);
-        known.at = now;
+        let Some(result) = known.hear(answer, now) else { return };
         let Some(plan) = self.plan.pools.get(pool) else { return };
         let Some(of_member) = plan.members.get(member) else { return };
         let Some((_, round)) = &mut state.round else { return };

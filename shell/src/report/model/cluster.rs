@@ -78,6 +78,8 @@ pub struct SharedDoc {
     pub command: String,
     /// The member that was promoted last.
     pub primary: Option<String>,
+    /// What became of the command of the newest promotion on this node, if it has one.
+    pub promotion: Option<PromotionDoc>,
     /// Its members in file order.
     pub members: Vec<SharedMemberDoc>,
 }
@@ -96,6 +98,20 @@ pub struct SharedMemberDoc {
     pub state: u8,
     /// A command took it out on every node.
     pub detached: bool,
+}
+
+/// A promotion's command on this node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PromotionDoc {
+    /// Who is to be the primary.
+    pub member: String,
+    /// Which shared command it is of: `TERM.NUMBER`.
+    pub command: String,
+    /// `owed`, `running`, `done`, `failed`, or `cut_short`: the daemon ended while it ran.
+    pub state: String,
+    /// How it failed.
+    pub why: Option<String>,
 }
 
 /// A recovery that lasts.
