@@ -4,6 +4,7 @@
 pub mod board;
 pub mod boarded;
 pub mod cluster;
+pub mod etcd;
 pub mod failovers;
 pub mod faults;
 pub mod lan;
