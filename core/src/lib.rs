@@ -13,6 +13,7 @@
 pub mod arbiter;
 pub mod board;
 pub mod bytes;
+pub mod claim;
 pub mod defect;
 pub mod failure;
 pub mod history;

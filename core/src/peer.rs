@@ -18,6 +18,7 @@ mod message;
 mod reign;
 mod rules;
 mod stand;
+mod store;
 mod watch;
 
 use crate::node::{Node, Nodes};
@@ -101,6 +102,9 @@ pub struct Peer<const N: usize> {
     not_before: Instant,
     /// That is the end of a pause that no other node has as long: turns are over.
     paused: bool,
+    /// The store says that the group may be had, and who is to have it.
+    vacant: bool,
+    named: Option<Node>,
     stage: Stage,
     watch: Watch,
     beat_at: Instant,
@@ -133,6 +137,8 @@ impl<const N: usize> Peer<N> {
             given: None,
             not_before: now,
             paused: false,
+            vacant: false,
+            named: None,
             stage: Stage::Asleep,
             watch: Watch::new(&rules, now),
             beat_at: now,
@@ -156,6 +162,9 @@ impl<const N: usize> Peer<N> {
             (Stage::Gone, _) => {
                 if matches!(event, Event::StoreFailed) {
                     out.push(Action::Gone); // what was to follow the record
+                }
+                if matches!(event, Event::Won { .. }) {
+                    self.let_go(None, &mut out); // late
                 }
                 return out;
             }
@@ -424,6 +433,11 @@ impl<const N: usize> Peer<N> {
             Event::Stop => self.on_stop(now, out),
             Event::GiveOver { to } => self.on_give_over(to, now, out),
             Event::Force => self.on_force(now, out),
+            Event::Vacancy { vacant, to } => self.on_vacancy(vacant, to, now),
+            Event::Won { ticket, term, since } => self.on_won(ticket, term, since, now, out),
+            Event::NotWon { ticket } => self.on_not_won(ticket, now),
+            Event::Kept { term, since } => self.on_kept(term, since, now, out),
+            Event::Ousted { term } => self.on_ousted(term, now, out),
         }
     }
 
@@ -524,6 +538,7 @@ impl<const N: usize> Peer<N> {
     /// The last that is heard of it.
     fn on_gone(&mut self, vote: Option<Ahead>, out: &mut Actions) {
         let message = Message::Leave { term: self.durable.term, vote, down: false };
+        self.let_go(None, out);
         self.stage = Stage::Gone;
         out.push(Action::Send { to: To::All, message });
         out.push(Action::Gone);

@@ -5,6 +5,7 @@ pub mod audit;
 pub mod board;
 pub mod boarded;
 pub mod cluster;
+pub mod etcd;
 pub mod failovers;
 pub mod faults;
 pub mod lan;

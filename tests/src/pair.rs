@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::audit::Audit;
+use crate::etcd::Etcds;
 use crate::lan::Lan;
 use crate::wire::{self, Wire};
 use crate::{Daemon, PATIENCE, giveover, text_of};
@@ -31,6 +32,8 @@ pub struct Pair {
     pub lan: Lan,
     /// Keys of `[cluster]`.
     times: String,
+    /// The store that decides in place of votes: there is no witness then.
+    etcds: Option<Etcds>,
     dir: TempDir,
     /// What else the file has, behind the group's address.
     more: String,
@@ -61,6 +64,28 @@ impl Pair {
     #[must_use]
     pub fn new() -> Self {
         Self::made("heartbeat = \"500ms\"", "")
+    }
+
+    /// A pair without a witness that decides by an etcd on the hosts `etcds` is given, as the keys say
+    /// that it returns.
+    ///
+    /// # Panics
+    /// The kernel refuses.
+    #[must_use]
+    pub fn by(etcds: impl FnOnce(&Lan) -> (String, Etcds)) -> Self {
+        let mut pair = Self::made("", "");
+        let (keys, etcds) = etcds(&pair.lan);
+        (pair.times, pair.etcds) = (keys, Some(etcds));
+        pair
+    }
+
+    /// The store that decides.
+    ///
+    /// # Panics
+    /// There is none.
+    #[must_use]
+    pub fn etcds(&self) -> &Etcds {
+        self.etcds.as_ref().expect("an etcd")
     }
 
     /// The same with other keys of `[cluster]` than the usual ones.
@@ -129,6 +154,7 @@ impl Pair {
         let mut pair = Self {
             lan,
             times: times.to_owned(),
+            etcds: None,
             dir,
             more: more.to_owned(),
             daemons: vec![None, None, None],
@@ -188,11 +214,17 @@ impl Pair {
             None => format!("10.0.0.{number}"),
         };
         let [a, b, door] = [at(1), at(2), at(3)];
+        let (quorum, door) = match self.etcds {
+            Some(_) => ("", String::new()),
+            None => {
+                let door = format!("[node.door]\naddress = \"{door}\"\nwitness = true\n");
+                ("quorum = \"majority\"\n", door)
+            }
+        };
         format!(
-            "[cluster]\nkey = \"{}/cluster.key\"\nquorum = \"majority\"\n{}\n\
+            "[cluster]\nkey = \"{}/cluster.key\"\n{quorum}{}\n\
              [node.a]\naddress = \"{a}\"\n[node.b]\naddress = \"{b}\"\n\
-             [node.door]\naddress = \"{door}\"\nwitness = true\n\
-             [group.front]\naddresses = [\"{addresses}\"]\n{}",
+             {door}[group.front]\naddresses = [\"{addresses}\"]\n{}",
             self.dir.path().display(),
             self.times,
             self.more

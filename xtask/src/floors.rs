@@ -19,7 +19,7 @@ const HOUSES: [House; 2] = [
             &["failure", "policy"],
             &["history"],
             &["verdict", "host"],
-            &["monitor", "ladder", "arbiter", "peer", "pool", "share", "board"],
+            &["monitor", "ladder", "arbiter", "peer", "claim", "pool", "share", "board"],
             &["wire", "record", "shadow"],
         ],
     ),

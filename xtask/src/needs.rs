@@ -33,7 +33,7 @@ pub(crate) struct Package {
     why: &'static str,
 }
 
-const PACKAGES: [Package; 38] = [
+const PACKAGES: [Package; 40] = [
     Package {
         name: "chromium",
         brings: "chromium",
@@ -244,6 +244,20 @@ const PACKAGES: [Package; 38] = [
         unit: Some("haproxy.service"),
         needed: For::RealServers,
         why: "a real balancer, which follows a pool's members",
+    },
+    Package {
+        name: "etcd-server",
+        brings: "etcd",
+        unit: Some("etcd.service"),
+        needed: For::RealServers,
+        why: "three members of a real store, by which nodes decide",
+    },
+    Package {
+        name: "etcd-client",
+        brings: "etcdctl",
+        unit: None,
+        needed: For::RealServers,
+        why: "somebody who deletes a holder's key in it",
     },
     Package {
         name: "nftables",

@@ -138,6 +138,9 @@ fn features(step: &mut Step) {
         }),
         Err(error) => step.fail(error),
     }
+    // The daemon without what it has by default.
+    let mut lint = cargo(["clippy", "--package", "giveover", "--no-default-features"]);
+    step.run(lint.args(["--all-targets", "--", "-D", "warnings"]));
 }
 
 /// Everything but the end-to-end package, doc tests included.

@@ -93,8 +93,41 @@ pub enum Event {
         /// The successor; the first standby if none is named.
         to: Option<Node>,
     },
-    /// An operator's vote: become active without anybody's.
+    /// An operator's vote: become active without anybody's. Nothing where a store decides.
     Force,
+    /// The store says whether the group may be had; only with [`super::Quorum::Etcd`].
+    Vacancy {
+        /// It may.
+        vacant: bool,
+        /// Who let it go named this one.
+        to: Option<Node>,
+    },
+    /// Answers [`Action::Claim`]: the group is held here in the store.
+    Won {
+        /// From the action.
+        ticket: Ticket,
+        /// The store's revision, which is the term.
+        term: Term,
+        /// For `lease` from then.
+        since: Instant,
+    },
+    /// Answers [`Action::Claim`]: it is not.
+    NotWon {
+        /// From the action.
+        ticket: Ticket,
+    },
+    /// The store has it held here on.
+    Kept {
+        /// As it was won.
+        term: Term,
+        /// For `lease` from then.
+        since: Instant,
+    },
+    /// The store has it held here no more.
+    Ousted {
+        /// As it was won.
+        term: Term,
+    },
 }
 
 /// In what order what is held is let go.
@@ -154,6 +187,11 @@ pub enum Note {
     NotActive,
     /// A vote could not be made durable.
     NotStored,
+    /// The store has it held here no more: its lease was lost, or somebody took it out.
+    Ousted,
+    /// The store's revision is below this term, which is known to have had an active: the store
+    /// was emptied, or restored from an earlier day.
+    TermBack(Term),
 }
 
 /// What to do about it, in this order. What follows a [`Action::Store`] is done only once the
@@ -206,6 +244,17 @@ pub enum Action {
         ticket: Ticket,
         /// Whom.
         node: Node,
+    },
+    /// Claim the group in the store. Answered once by [`Event::Won`] or [`Event::NotWon`], unless
+    /// [`Action::LetGo`] comes before.
+    Claim {
+        /// For the answer.
+        ticket: Ticket,
+    },
+    /// Nothing of the group is held here: let it go in the store, whatever there is of ours.
+    LetGo {
+        /// The successor, if there is one.
+        to: Option<Node>,
     },
     /// Look at ourselves, trusted servers, and peers. Answered once by [`Event::Looked`].
     Look {

@@ -123,7 +123,7 @@ impl<const N: usize> Peer<N> {
                 }
             }
             // Its power is being cut: what it says counts no more.
-            Stage::Standing(candidacy) if candidacy.is_fencing() => return,
+            Stage::Standing(candidacy) if candidacy.waits_outside() => return,
             Stage::Standing(_) if beat.term >= ours => self.give_up(now),
             Stage::Asleep
             | Stage::Idle

@@ -126,6 +126,7 @@ impl<const N: usize> Peer<N> {
                 self.stage = Stage::Idle;
                 self.since = now;
                 self.take_turns(now);
+                self.let_go(None, out);
                 let message = Message::Leave { term, vote: None, down: false };
                 out.push(Action::Send { to: To::All, message });
                 self.beat(now, out);
@@ -133,6 +134,7 @@ impl<const N: usize> Peer<N> {
             Then::Down => {
                 let vote = self.vote_ahead(None, now, out);
                 self.stage = Stage::Down;
+                self.let_go(self.successor(now), out);
                 let message = Message::Leave { term, vote, down: true };
                 out.push(Action::Send { to: To::All, message });
                 self.beat(now, out);
@@ -194,6 +196,7 @@ impl<const N: usize> Peer<N> {
             return;
         }
         let vote = self.vote_ahead(leaving.to, now, out);
+        self.let_go(leaving.to.or_else(|| self.successor(now)), out);
         if leaving.stop {
             return self.on_gone(vote, out);
         }
@@ -213,7 +216,7 @@ impl<const N: usize> Peer<N> {
         now: Instant,
         out: &mut Actions,
     ) -> Option<Ahead> {
-        if self.may_not_vote(now) {
+        if self.rules.by_store() || self.may_not_vote(now) {
             return None;
         }
         let node = named.or_else(|| self.successor(now))?;

@@ -119,7 +119,7 @@ impl<const N: usize> Peer<N> {
         if self.without(super::Defect::GrantLease) {
             return false;
         }
-        matches!(self.rules.members.quorum, Quorum::Majority)
+        matches!(self.rules.members.quorum, Quorum::Majority | Quorum::Etcd)
     }
 
     /// P10: an answer moves the grant to `lease` after the sending of what it answers, once as
@@ -134,7 +134,7 @@ impl<const N: usize> Peer<N> {
     ) {
         let Stage::Active(mut reign) = self.stage else { return };
         let ours = self.durable.term;
-        if term > ours || echo > now || echo < reign.first {
+        if self.rules.by_store() || term > ours || echo > now || echo < reign.first {
             return; // granted to nobody, or to an earlier reign
         }
         if let Some(member) = self.member_mut(from) {

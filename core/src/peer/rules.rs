@@ -24,6 +24,8 @@ pub enum Quorum {
     /// The source document's: silence for `wait` with a trusted server answering. Two holders
     /// are possible.
     Trusted,
+    /// A store that others keep: who holds the group there is active. Never two holders.
+    Etcd,
 }
 
 impl fmt::Display for Quorum {
@@ -33,6 +35,7 @@ impl fmt::Display for Quorum {
             Self::Fence => "fence",
             Self::Stay => "stay",
             Self::Trusted => "trusted",
+            Self::Etcd => "etcd",
         })
     }
 }
@@ -253,8 +256,13 @@ impl Rules {
         match self.members.quorum {
             Quorum::Majority => self.members.count / 2 + 1,
             Quorum::Fence | Quorum::Stay => self.members.count,
-            Quorum::Trusted => 1,
+            Quorum::Trusted | Quorum::Etcd => 1,
         }
+    }
+
+    /// Whether a store that others keep decides.
+    pub(super) const fn by_store(&self) -> bool {
+        matches!(self.members.quorum, Quorum::Etcd)
     }
 
     /// Whether this node may ever be active.

@@ -24,21 +24,27 @@ pub(super) struct Candidacy {
     /// a moment later than we is free a moment later.
     again: Instant,
     until: Instant,
-    /// The peer is being fenced: only the answer ends it.
-    fencing: Option<Ticket>,
+    /// The peer is being fenced, or the group claimed in a store: only the answer ends it.
+    outside: Option<Ticket>,
 }
 
 impl Candidacy {
+    /// One that waits for the answer to `ticket` and for nobody's vote.
+    pub(super) const fn outside(ticket: Ticket, term: Term, now: Instant) -> Self {
+        let (votes, outside) = (Nodes::NONE, Some(ticket));
+        Self { term, sent: now, votes, again: now, until: now, outside }
+    }
+
     pub(super) fn deadline(&self) -> Option<Instant> {
-        if self.fencing.is_some() { None } else { Some(self.until.min(self.again)) }
+        if self.outside.is_some() { None } else { Some(self.until.min(self.again)) }
     }
 
     pub(super) const fn ticket(&self) -> Option<Ticket> {
-        self.fencing
+        self.outside
     }
 
-    pub(super) const fn is_fencing(&self) -> bool {
-        self.fencing.is_some()
+    pub(super) const fn waits_outside(&self) -> bool {
+        self.outside.is_some()
     }
 
     pub(super) fn rebased(&self, rebase: Rebase) -> Self {
@@ -144,6 +150,9 @@ impl<const N: usize> Peer<N> {
         if self.given.is_some_and(|given| self.usable(given, now)) {
             return Some(at); // named by who left: nobody goes before it
         }
+        if self.rules.by_store() && self.named == Some(self.me()) {
+            return Some(at);
+        }
         if self.paused {
             return Some(at);
         }
@@ -211,6 +220,7 @@ impl<const N: usize> Peer<N> {
                 enough || self.others().any(silent)
             }
             Quorum::Trusted => self.watch.trusted_answers && grown == living,
+            Quorum::Etcd => self.vacant,
         }
     }
 
@@ -234,11 +244,15 @@ impl<const N: usize> Peer<N> {
             }
             // Who is silent is taken for gone; who lives must agree.
             Quorum::Trusted => candidacy.votes.covers(self.living(now)),
+            Quorum::Etcd => false, // the store answers
         }
     }
 
-    /// Votes for itself, durably, and asks the others.
+    /// Votes for itself, durably, and asks the others; or claims the group in the store.
     pub(super) fn stand(&mut self, now: Instant, out: &mut Actions) {
+        if self.rules.by_store() {
+            return self.claim(now, out);
+        }
         let me = self.me();
         let mut votes = Nodes::only(me);
         let (mut term, mut sent) = (self.next_term(), now);
@@ -251,7 +265,7 @@ impl<const N: usize> Peer<N> {
             member.granted = None;
         }
         let until = now.after(self.rules.limits.stand_step);
-        let mut candidacy = Candidacy { term, sent, votes, again: until, until, fencing: None };
+        let mut candidacy = Candidacy { term, sent, votes, again: until, until, outside: None };
         if self.has_won(&candidacy, now) {
             return self.win(term, votes.count(), Some(sent), now, out);
         }
@@ -259,7 +273,7 @@ impl<const N: usize> Peer<N> {
         let fenced = silent.filter(|_| matches!(self.rules.members.quorum, Quorum::Fence));
         if let Some(node) = fenced {
             let ticket = self.ticket();
-            candidacy.fencing = Some(ticket);
+            candidacy.outside = Some(ticket);
             out.push(Action::Fence { ticket, node });
         } else {
             self.ask(&mut candidacy, now, out);
@@ -308,7 +322,7 @@ impl<const N: usize> Peer<N> {
 
     pub(super) fn on_vote(&mut self, from: Node, term: Term, now: Instant, out: &mut Actions) {
         let Stage::Standing(mut candidacy) = self.stage else { return };
-        if candidacy.term != term || candidacy.is_fencing() || candidacy.until <= now {
+        if candidacy.term != term || candidacy.waits_outside() || candidacy.until <= now {
             return; // for an attempt that is over
         }
         candidacy.votes = candidacy.votes.with(from);
@@ -332,7 +346,7 @@ impl<const N: usize> Peer<N> {
     ) {
         self.proposed = self.proposed.max(known);
         let Stage::Standing(candidacy) = self.stage else { return };
-        if candidacy.term != term || candidacy.is_fencing() {
+        if candidacy.term != term || candidacy.waits_outside() {
             return; // of an attempt that is over
         }
         out.push(Action::Note(Note::VoteRefused(from, why)));
@@ -350,6 +364,9 @@ impl<const N: usize> Peer<N> {
         now: Instant,
         out: &mut Actions,
     ) {
+        if self.rules.by_store() {
+            return; // nobody counts votes
+        }
         self.proposed = self.proposed.max(term);
         let ballot = Ballot { term, node: from };
         if let Some(why) = self.refuses(&ballot, rank, now) {
@@ -376,7 +393,7 @@ impl<const N: usize> Peer<N> {
             Stage::Standing(candidacy) => {
                 let (own, slack) = (self.rank(now), self.rules.limits.heartbeat);
                 let goes_first = rank.is_before(ballot.node, &own, self.me(), slack);
-                if candidacy.is_fencing() || !goes_first {
+                if candidacy.waits_outside() || !goes_first {
                     return Some(Refusal::Voted);
                 }
             }
@@ -414,7 +431,7 @@ impl<const N: usize> Peer<N> {
 
     pub(super) fn on_fenced(&mut self, ticket: Ticket, ok: bool, now: Instant, out: &mut Actions) {
         let Stage::Standing(candidacy) = self.stage else { return };
-        if candidacy.fencing != Some(ticket) {
+        if candidacy.outside != Some(ticket) {
             return; // late: the world has moved
         }
         let others = self.rules.others();
@@ -434,6 +451,9 @@ impl<const N: usize> Peer<N> {
     pub(super) fn on_force(&mut self, now: Instant, out: &mut Actions) {
         if !matches!(self.stage, Stage::Idle | Stage::Standing(_)) || !self.rules.may_stand() {
             return;
+        }
+        if self.rules.by_store() {
+            return; // who holds it there may hold it on
         }
         let term = self.next_term();
         self.durable.ballot = Some(Ballot { term, node: self.me() });

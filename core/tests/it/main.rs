@@ -17,6 +17,8 @@ mod board_around;
 mod board_asked;
 mod board_record;
 mod board_walk;
+mod claim;
+mod claim_walk;
 mod cycle;
 mod death;
 #[cfg(feature = "record")]

@@ -22,10 +22,16 @@ fn times() -> u64 {
 }
 
 fn rules(random: &mut Random) -> Rules {
-    let quorum = random.pick(&[Quorum::Majority, Quorum::Fence, Quorum::Stay, Quorum::Trusted]);
+    let quorum = random.pick(&[
+        Quorum::Majority,
+        Quorum::Fence,
+        Quorum::Stay,
+        Quorum::Trusted,
+        Quorum::Etcd,
+    ]);
     let count = match quorum {
         Quorum::Fence | Quorum::Stay => 2,
-        Quorum::Majority | Quorum::Trusted => 2 + random.below(2) as u8,
+        Quorum::Majority | Quorum::Trusted | Quorum::Etcd => 2 + random.below(2) as u8,
     };
     let witnesses = u8::from(quorum == Quorum::Majority && random.percent(30));
     let members = Members {
@@ -41,7 +47,22 @@ fn rules(random: &mut Random) -> Rules {
 /// Anything that could be told at `now`, mostly sensible: answers know the newest ticket.
 fn draw(random: &mut Random, now: u64, newest: u32) -> Event {
     let ticket = Ticket(newest.saturating_sub(random.below(2) as u32 * random.below(4) as u32));
-    match random.below(20) {
+    match random.below(24) {
+        20 | 21 => {
+            let to = random.pick(&[None, None, Some(A), Some(B)]);
+            Event::Vacancy { vacant: random.percent(70), to }
+        }
+        22 => Event::Won { ticket, term: random.below(12), since: since(random, now) },
+        23 => {
+            let (term, since) = (random.below(12), since(random, now));
+            let others = [
+                Event::NotWon { ticket },
+                Event::Kept { term, since },
+                Event::Kept { term, since },
+                Event::Ousted { term },
+            ];
+            random.pick(&others)
+        }
         0..=5 => Event::Timeout,
         6..=10 => {
             let from = Node(random.below(5) as u8);
@@ -68,6 +89,12 @@ fn draw(random: &mut Random, now: u64, newest: u32) -> Event {
             _ => Event::GiveOver { to: random.pick(&[None, Some(A), Some(B), Some(C)]) },
         },
     }
+}
+
+/// A moment ago; seldom one to come, which no store can mean.
+fn since(random: &mut Random, now: u64) -> Instant {
+    let early = random.below(6_000);
+    ms(if random.percent(5) { now + early } else { now.saturating_sub(early) })
 }
 
 fn message(random: &mut Random, now: u64) -> Message {
@@ -148,6 +175,7 @@ fn walk(name: &str, back: bool, mut watch: impl FnMut(&Seen<'_>, &mut Three)) {
                 if let Action::Look { ticket }
                 | Action::Take { ticket, .. }
                 | Action::Release { ticket, .. }
+                | Action::Claim { ticket }
                 | Action::Fence { ticket, .. } = action
                 {
                     newest = ticket.0;
@@ -212,6 +240,7 @@ fn law_3_a_late_answer_is_nothing() {
             Event::Taken { ticket, taken: Taken::Failed },
             Event::Released { ticket, ok: true },
             Event::Fenced { ticket, ok: true },
+            Event::NotWon { ticket },
         ] {
             let mut timed = seen.after.clone();
             let expected = timed.handle(Event::Recovery(false), seen.now);
@@ -247,6 +276,8 @@ fn law_8_the_epoch_does_not_matter() {
         }
         let event = match seen.event {
             Event::Frame { from, message } => Event::Frame { from, message: later(message, by) },
+            Event::Won { ticket, term, since } => Event::Won { ticket, term, since: moved(since) },
+            Event::Kept { term, since } => Event::Kept { term, since: moved(since) },
             other => other,
         };
         let actions = twin.handle(event, moved(seen.now));

@@ -31,7 +31,11 @@ pub fn of(plan: &ClusterPlan, group: &GroupPlan) -> Digests {
             (&*group.name, &group.addresses, &group.services, group.everywhere),
             group.pool.as_ref().map(|pool| (&*pool.name, &pool.members)),
         )),
-        members: hash(&(&nodes, members.quorum, members.accept_two_holders)),
+        members: match &plan.etcd {
+            None => hash(&(&nodes, members.quorum, members.accept_two_holders)),
+            // Endpoints may differ: each node may have one beside it.
+            Some(etcd) => hash(&(&nodes, members.quorum, &etcd.prefix, etcd.ttl, etcd.margin)),
+        },
         thresholds: hash(&(times, limits.life, limits.rate)),
     }
 }

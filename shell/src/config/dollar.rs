@@ -25,11 +25,13 @@ pub struct Values<'a> {
     pub address: Option<&'a str>,
     /// `$REASON`: why, in words.
     pub reason: Option<&'a str>,
+    /// `$TOKEN`: the term in which a group is held, a number that grows with each holder.
+    pub token: Option<&'a str>,
 }
 
 /// The names a word may use.
-pub const NAMES: [&str; 8] =
-    ["SERVICE", "CHECK", "NODE", "MEMBER", "FROM", "TO", "ADDRESS", "REASON"];
+pub const NAMES: [&str; 9] =
+    ["SERVICE", "CHECK", "NODE", "MEMBER", "FROM", "TO", "ADDRESS", "REASON", "TOKEN"];
 
 impl<'a> Values<'a> {
     /// Name and value of all that is known.
@@ -43,6 +45,7 @@ impl<'a> Values<'a> {
             self.to,
             self.address,
             self.reason,
+            self.token,
         ];
         NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?)))
     }
@@ -164,6 +167,7 @@ mod tests {
         to: None,
         address: Some("[::1]:80"),
         reason: None,
+        token: None,
     };
 
     #[test]

@@ -74,8 +74,8 @@ pub fn wrapped(line: &str, indent: &str) -> String {
 
 /// The names that are replaced inside words of commands, and stand in their environment with
 /// `GIVEOVER_` before them.
-pub const VARIABLES: [&str; 8] =
-    ["SERVICE", "CHECK", "NODE", "MEMBER", "FROM", "TO", "ADDRESS", "REASON"];
+pub const VARIABLES: [&str; 9] =
+    ["SERVICE", "CHECK", "NODE", "MEMBER", "FROM", "TO", "ADDRESS", "REASON", "TOKEN"];
 
 /// A dollar that means nothing. Nothing was replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

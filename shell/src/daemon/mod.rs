@@ -293,6 +293,10 @@ impl Daemon {
             Room::Cluster => self.cluster_ready(ready),
             Room::GroupCommand => self.group_command_ready(ready),
             Room::Address => self.address_ready(ready),
+            #[cfg(feature = "etcd")]
+            Room::Etcd => self.etcd_ready(ready),
+            #[cfg(not(feature = "etcd"))]
+            Room::Etcd => {}
             Room::Daemon if ready.token.index == DAEMON_SIGNALS => self.signals_ready(),
             Room::Daemon | Room::Monitor => {}
         }
@@ -323,7 +327,7 @@ impl Daemon {
             Room::PoolCommand => self.pool_command_due(token),
             Room::Cluster => self.cluster_due(),
             Room::GroupCommand => self.group_command_due(token),
-            Room::Address => {}
+            Room::Address | Room::Etcd => {}
             Room::Daemon => match token.index {
                 DAEMON_BUDGET => self.host_budget_due(),
                 DAEMON_HOLDS => self.holds_due(),

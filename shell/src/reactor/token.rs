@@ -44,10 +44,12 @@ pub enum Room {
     GroupCommand,
     /// Who holds the addresses of groups.
     Address,
+    /// The store that decides between nodes.
+    Etcd,
 }
 
 impl Room {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 21] = [
         Self::Daemon,
         Self::Control,
         Self::Monitor,
@@ -68,6 +70,7 @@ impl Room {
         Self::Cluster,
         Self::GroupCommand,
         Self::Address,
+        Self::Etcd,
     ];
 }
 

@@ -8,7 +8,9 @@ mod service;
 mod talk;
 
 pub use self::board::{BoardDoc, BoardEntryDoc, BoardLinkDoc, BoardResetDoc, BoardShadowDoc};
-pub use self::cluster::{GroupDoc, NodeDoc, PromotionDoc, RecoveryDoc, SharedDoc, SharedMemberDoc};
+pub use self::cluster::{
+    EtcdDoc, GroupDoc, NodeDoc, PromotionDoc, RecoveryDoc, SharedDoc, SharedMemberDoc,
+};
 pub use self::host::{ActionsDoc, HostDoc, TrustedDoc};
 pub use self::pool::{MemberDoc, PoolDoc};
 pub use self::service::{CheckDoc, HeldDoc, RecordDoc, ServiceDoc, StartedDoc};

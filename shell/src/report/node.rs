@@ -1,6 +1,6 @@
 //! `giveover node status`: who is active, a line a node, and what follows if one dies.
 
-use super::model::{CheckDoc, GroupDoc, NodeDoc, PromotionDoc, SharedMemberDoc};
+use super::model::{CheckDoc, EtcdDoc, GroupDoc, NodeDoc, PromotionDoc, SharedMemberDoc};
 use super::paint::Paint;
 use super::table::{Column, Edge, Table, WIDTH, cut};
 use crate::message::span;
@@ -50,6 +50,7 @@ fn section(group: &GroupDoc, paint: Paint) -> Vec<String> {
     if group.strangers > 0 {
         lines.push(format!("strangers  {} frames of nobody known dropped", group.strangers));
     }
+    lines.extend(etcd(group, paint));
     if group.trusted > 0 {
         lines.push(cut(&trusted(group), WIDTH));
     }
@@ -71,6 +72,31 @@ fn trusted(group: &GroupDoc) -> String {
     let colon = if servers.is_empty() { "" } else { ": " };
     let (answering, all) = (group.trusted_answering, group.trusted);
     format!("trusted  {answering} of {all} answer{colon}{}", servers.join(", "))
+}
+
+/// `etcd  2 of 3 answer: http://10.0.0.5:2379 1ms, asked`, and a line for each that does not.
+fn etcd(group: &GroupDoc, paint: Paint) -> Vec<String> {
+    if group.etcd.is_empty() {
+        return Vec::new();
+    }
+    let well: Vec<&EtcdDoc> = group.etcd.iter().filter(|it| it.answers).collect();
+    let member = |it: &&EtcdDoc| {
+        let took = it.took_ms.map_or_else(String::new, |ms| format!(" {ms}ms"));
+        format!("{}{took}{}", it.url, if it.asked { ", asked" } else { "" })
+    };
+    let all: Vec<String> = well.iter().map(member).collect();
+    let colon = if all.is_empty() { "" } else { ": " };
+    let text =
+        format!("etcd  {} of {} answer{colon}{}", well.len(), group.etcd.len(), all.join("; "));
+    let enough = well.len() * 2 > group.etcd.len();
+    let text = cut(&text, WIDTH);
+    let mut lines = vec![if enough { text } else { paint.alarm(&text) }];
+    let bad = group.etcd.iter().filter(|it| !it.answers);
+    lines.extend(bad.map(|it| {
+        let why = it.why.as_deref().unwrap_or("not asked yet");
+        cut(&format!("{}: {why}", it.url), WIDTH)
+    }));
+    lines
 }
 
 /// `pool db, command 7.2   0 a 10.0.0.11:5432 state 3 detached   1 b 10.0.0.12:5432 state 2 primary`
@@ -113,7 +139,7 @@ fn heading(group: &GroupDoc, paint: Paint) -> String {
     let text = match (group.role.as_str(), group.active.as_deref()) {
         ("active", _) => {
             let mut text = format!("{name}   active here for {length}, term {}", group.term);
-            if group.grant_left_ms.is_some() {
+            if group.etcd.is_empty() && group.grant_left_ms.is_some() {
                 text += &format!(", {} of {} votes", group.votes, group.members);
             }
             if !group.addresses.is_empty() {
@@ -210,6 +236,10 @@ fn outlook(group: &GroupDoc) -> String {
     let stands = |node: &&NodeDoc| !node.witness && node.alive && node.role == "standby";
     let next = group.nodes.iter().find(stands).map(|node| node.name.as_str());
     match (group.takeover_ms, next) {
+        (Some(ms), Some(next)) if !group.etcd.is_empty() => {
+            let most = span::compact(ms);
+            format!("if {who} dies: {next} takes over within {most}: its lease in etcd, then wait")
+        }
         (Some(_), Some(next)) => {
             // What is promised; the turns of others and an interval's checks are in it.
             let sum = group.wait_ms + group.interval_ms + 1000;
@@ -348,5 +378,44 @@ if this node dies: gw-b takes over within 8s wait + 10s interval + 1s = 19s
 ";
         assert_eq!(text, expected);
         assert_eq!(plain(&[group]).lines().count(), 3);
+    }
+
+    #[test]
+    fn etcds_members_are_told_with_what_is_wrong() {
+        let member = |url: &str, why: Option<&str>| EtcdDoc {
+            url: url.to_owned(),
+            answers: why.is_none(),
+            took_ms: Some(2),
+            why: why.map(str::to_owned),
+            ..EtcdDoc::default()
+        };
+        let first = EtcdDoc { asked: true, ..member("http://10.0.0.5:2379", None) };
+        let group = GroupDoc {
+            name: "front".to_owned(),
+            role: "active".to_owned(),
+            term: 41,
+            votes: 1,
+            members: 2,
+            holds: true,
+            lease_ms: 5000,
+            grant_left_ms: Some(4500),
+            takeover_ms: Some(20_000),
+            nodes: vec![NodeDoc { me: true, ..node("a", "active") }, node("b", "standby")],
+            etcd: vec![
+                first,
+                member("http://10.0.0.6:2379", None),
+                member("http://10.0.0.7:2379", Some("refused: nothing listens there")),
+            ],
+            ..GroupDoc::default()
+        };
+        let text = screen(std::slice::from_ref(&group), Paint::new(false));
+        for line in [
+            "front   active here for 0s, term 41   lease 5s, renewed 0.5s ago",
+            "etcd  2 of 3 answer: http://10.0.0.5:2379 2ms, asked; http://10.0.0.6:2379 2ms",
+            "http://10.0.0.7:2379: refused: nothing listens there",
+            "if this node dies: b takes over within 20s: its lease in etcd, then wait",
+        ] {
+            assert!(text.lines().any(|it| it == line), "no `{line}` in:\n{text}");
+        }
     }
 }

@@ -36,6 +36,7 @@ const VALUES: Values<'static> = Values {
     from: None,
     to: None,
     reason: None,
+    token: None,
 };
 
 fn command(bench: &Bench, words: &[&str], missing: Option<Weight>) -> Command {

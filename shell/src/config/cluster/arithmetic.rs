@@ -32,7 +32,7 @@ fn left_running(plan: &ClusterPlan, group: &GroupPlan) -> Option<String> {
     let how = match plan.members.quorum {
         Quorum::Fence => "end with its node's power, before they are started elsewhere",
         Quorum::Stay => "run on, and are started nowhere else",
-        Quorum::Majority | Quorum::Trusted => {
+        Quorum::Majority | Quorum::Trusted | Quorum::Etcd => {
             "RUN ON until it runs again, beside those that are started elsewhere; only `fence` \
              excludes that"
         }
@@ -88,6 +88,14 @@ pub fn decides(plan: &ClusterPlan) -> String {
                             only the link between nodes is cut"
                 .to_owned()
         }
+        Quorum::Etcd => {
+            let count = plan.etcd.as_ref().map_or(0, |etcd| etcd.endpoints.len());
+            let prefix = plan.etcd.as_ref().map_or("", |etcd| etcd.prefix.as_str());
+            format!(
+                "quorum = \"etcd\": who holds the key under {prefix} by its lease is active, as \
+                 etcd ({count} endpoints) has it; never two holders"
+            )
+        }
     }
 }
 
@@ -107,11 +115,17 @@ fn span(ms: u64) -> Span {
 fn takeover(plan: &ClusterPlan) -> Span {
     let limits = &plan.limits;
     let standbys = plan.nodes.iter().filter(|node| !node.witness).count().saturating_sub(2);
-    let ms = u64::from(limits.wait.as_millis())
+    // Its lease in the store ends first.
+    let ttl = plan.etcd.as_ref().map_or(0, |etcd| u64::from(etcd.ttl.as_millis()) + ETCD_LATE_MS);
+    let ms = ttl
+        + u64::from(limits.wait.as_millis())
         + u64::from(limits.heartbeat.as_millis())
         + u64::from(limits.stand_step.as_millis()) * u64::try_from(standbys).unwrap_or(0);
     span(ms)
 }
+
+/// etcd looks for leases that are over twice a second.
+const ETCD_LATE_MS: u64 = 1_000;
 
 /// How long nobody holds a group when its active dies, at most, in milliseconds; `None`: until
 /// somebody does something about it.
@@ -131,6 +145,11 @@ fn outages(plan: &ClusterPlan) -> Vec<String> {
         Quorum::Fence => format!("at most {moved}, and as long as the fence takes to acknowledge"),
         Quorum::Stay => "until somebody says `giveover node switch --force`".to_owned(),
         Quorum::Trusted => format!("at most {moved} without a holder"),
+        Quorum::Etcd => {
+            let ttl = plan.etcd.as_ref().map_or(Span::ZERO, |etcd| etcd.ttl);
+            let (ttl, wait) = (written(ttl), written(limits.wait));
+            format!("its lease of {ttl}, then wait {wait}: at most {moved} without a holder")
+        }
     };
     let cut = match plan.members.quorum {
         Quorum::Majority if plan.members.count == 2 => {
@@ -146,15 +165,21 @@ fn outages(plan: &ClusterPlan) -> Vec<String> {
         Quorum::Fence => format!("the active is fenced; {silent}"),
         Quorum::Stay => "none: the active stays".to_owned(),
         Quorum::Trusted => "none, but two holders until it heals".to_owned(),
+        Quorum::Etcd => "none: etcd decides".to_owned(),
     };
     let alone = matches!(plan.members.quorum, Quorum::Majority) && plan.members.count == 2;
     let dies = if alone { "until it is back: two of two are needed".to_owned() } else { silent };
     let service =
         format!("found within {}, then moved at once", written(found_within(plan, &plan.groups)));
-    vec![
+    let mut lines = vec![
         "an active that is stopped in an orderly way: moved at once".to_owned(),
         format!("an active's service that fails: {service}"),
         format!("an active whose machine or daemon dies: {dies}"),
         format!("only the link between nodes is cut: {cut}"),
-    ]
+    ];
+    if plan.members.quorum == Quorum::Etcd {
+        let lease = written(limits.lease);
+        lines.push(format!("an active loses etcd: it is none any more within {lease}"));
+    }
+    lines
 }

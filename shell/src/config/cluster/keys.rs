@@ -1,13 +1,18 @@
-//! The keys of the three tables.
+//! The keys of the tables.
 
 use super::super::schema::{Key, TableOf};
 
 /// The tables, as `giveover schema` lists them.
-pub(in crate::config) const TABLES: [TableOf; 3] = [
+pub(in crate::config) const TABLES: [TableOf; 4] = [
     TableOf {
         name: "[cluster]",
         about: "How nodes decide which of them holds a group.",
         keys: CLUSTER,
+    },
+    TableOf {
+        name: "[cluster.etcd]",
+        about: "The store that decides with quorum = \"etcd\", by plain HTTP.",
+        keys: ETCD,
     },
     TableOf {
         name: "[node.NAME]",
@@ -30,7 +35,7 @@ const fn key(
 /// `[cluster]`.
 pub(super) const CLUSTER: &[Key] = &[
     key("key", "path, or name of a credential", "", "the file with the key that all nodes share"),
-    key("quorum", "\"majority\", \"fence\", \"stay\" or \"trusted\"", "", "who decides"),
+    key("quorum", "\"majority\", \"fence\", \"stay\", \"trusted\" or \"etcd\"", "", "who decides"),
     key(
         "fence",
         "{ command } or \"board\"",
@@ -52,7 +57,15 @@ pub(super) const CLUSTER: &[Key] = &[
     key("wait", "duration", "8s", "so long an active must be silent before it is replaced"),
     key("stand_step", "duration", "2s", "between the turns of two standbys"),
     key("port", "a port", "9706", "where nodes hear each other"),
-    key("etcd", "table", "", "not in this version"),
+    key("etcd", "{ endpoints, prefix, ttl, margin }", "", "the store that decides"),
+];
+
+/// `cluster.etcd`.
+pub(super) const ETCD: &[Key] = &[
+    key("endpoints", "list of http://HOST:PORT", "", "the members of etcd"),
+    key("prefix", "text", "/giveover", "what all its keys of ours begin with"),
+    key("ttl", "duration, whole seconds", "10s", "how long the lease of an active is"),
+    key("margin", "duration", "5s", "so long before its end an active is none any more"),
 ];
 
 /// `cluster.fence`.

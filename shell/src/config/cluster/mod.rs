@@ -3,6 +3,7 @@
 //! Read and checked whole; what of it this version does not have is refused by name.
 
 mod arithmetic;
+mod etcd;
 mod group;
 mod keys;
 mod node;
@@ -18,6 +19,7 @@ use giveover_core::peer::{Limits, Members, Quorum, Rules, RulesError};
 use giveover_core::time::Span;
 use serde::{Deserialize, Serialize};
 
+pub use self::etcd::{EndpointPlan, EtcdPlan};
 pub use self::group::{Commands, GroupPlan};
 pub use self::node::NodePlan;
 pub use self::shared::{RecoveryPlan, SharedPool};
@@ -45,6 +47,8 @@ pub struct ClusterPlan {
     pub me: Option<Number>,
     /// What cuts the peer's power.
     pub fence: Option<Fence>,
+    /// The store that decides.
+    pub etcd: Option<EtcdPlan>,
     /// Where nodes without a port of their own hear each other.
     pub port: u16,
     /// In file order: a node's place is its number.
@@ -87,9 +91,11 @@ pub(super) fn read(root: &Table, out: &mut Findings) -> Option<ClusterPlan> {
     let key = key(&reader, out);
     let limits = limits(&reader, out);
     let quorum = quorum(&reader, nodes.len(), out);
+    let etcd = etcd::read(&reader, quorum, out);
+    let lease = etcd.as_ref().map_or(limits.lease, EtcdPlan::hold);
+    let limits = Limits { lease, ..limits };
     let fence = fence(&reader, quorum, root.get("board"), out);
     let port = reader.read("port", values::number::<u16>(1..=65535), out).unwrap_or(PORT);
-    etcd(&reader, out);
     let accepts = reader.read("accept_two_holders", values::boolean, out).unwrap_or(false);
     let witnesses = nodes.iter().zip(0..).filter(|(node, _)| node.witness);
     let members = Members {
@@ -105,7 +111,7 @@ pub(super) fn read(root: &Table, out: &mut Findings) -> Option<ClusterPlan> {
     judge(&reader, limits, members, out);
     let me = me(root, &nodes, out);
     (out.count() == count).then_some(())?;
-    Some(ClusterPlan { key: key?, limits, members, me, fence, port, nodes, groups })
+    Some(ClusterPlan { key: key?, limits, members, me, fence, etcd, port, nodes, groups })
 }
 
 /// The node that `[host] node` names.
@@ -176,20 +182,17 @@ fn quorum(reader: &Reader<'_>, nodes: usize, out: &mut Findings) -> Option<Quoru
         return None;
     }
     let place = reader.read("quorum", values::one_of(WORDS), out)?;
-    let all = [Quorum::Majority, Quorum::Fence, Quorum::Stay, Quorum::Trusted];
-    if all.get(place).is_none() {
-        let finding = out.error(reader.place("quorum"), "quorum: \"etcd\" is not in this version");
-        finding.label("a witness makes a majority out of two nodes");
-    }
+    let all = [Quorum::Majority, Quorum::Fence, Quorum::Stay, Quorum::Trusted, Quorum::Etcd];
     all.get(place).copied()
 }
 
 /// The ways for two nodes, one line each.
-const CHOICES: [(&str, &str); 4] = [
+const CHOICES: [(&str, &str); 5] = [
     ("majority", "never two holders; with a third machine as witness one of the two may fail"),
     ("fence", "never two holders; needs a command or a board that cuts the other's power"),
     ("stay", "never two holders; nobody takes over from an active that is only silent"),
     ("trusted", "takes over from silence; two holders when only the link between them is cut"),
+    ("etcd", "never two holders; needs an etcd of three members or more, on other machines"),
 ];
 
 fn fence(
@@ -253,13 +256,6 @@ fn can_fence(board: Option<&Entry>, place: Place, out: &mut Findings) -> bool {
     true
 }
 
-fn etcd(reader: &Reader<'_>, out: &mut Findings) {
-    if let Some(entry) = reader.entry("etcd") {
-        let finding = out.error(entry.place, "etcd: is not in this version");
-        finding.label("a witness makes a majority out of two nodes");
-    }
-}
-
 /// What the values are together: the same question the daemon's machine asks.
 fn judge(reader: &Reader<'_>, limits: Limits, members: Members, out: &mut Findings) {
     let Err(error) = Rules::new(limits, members, usize::from(Nodes::MOST)) else { return };
@@ -270,6 +266,9 @@ fn judge(reader: &Reader<'_>, limits: Limits, members: Members, out: &mut Findin
     let (key, label) = match error {
         RulesError::WaitTooShort { least_ms } => {
             ("wait", format!("wait = \"{}\"", seconds(least_ms)))
+        }
+        RulesError::LeaseTooShort { least_ms } if members.quorum == Quorum::Etcd => {
+            ("etcd", format!("etcd.ttl less etcd.margin is the lease: {}", seconds(least_ms)))
         }
         RulesError::LeaseTooShort { least_ms } => {
             ("lease", format!("lease = \"{}\"", seconds(least_ms)))

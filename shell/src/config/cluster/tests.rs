@@ -79,6 +79,7 @@ fn two_nodes_must_say_how_they_decide() {
             "quorum = \"fence\": never two holders; needs",
             "quorum = \"stay\": never two holders; nobody",
             "quorum = \"trusted\": takes over from silence; two holders",
+            "quorum = \"etcd\": never two holders; needs an etcd",
         ],
     );
     assert_eq!(plan(&(cluster("") + DOOR)).members.quorum, Quorum::Majority, "three have one");
@@ -100,8 +101,6 @@ fn each_way_to_decide_needs_its_own() {
     says(&(cluster("quorum = \"stay\"") + DOOR), &["only `majority` counts"]);
     let third = "[node.c]\naddress = \"10.0.0.3\"\n";
     says(&(cluster("quorum = \"stay\"") + third), &["decide between two nodes"]);
-    says(&cluster("quorum = \"etcd\""), &["quorum: \"etcd\" is not in this version"]);
-    says(&cluster("quorum = \"stay\"\netcd = {}"), &["etcd: is not in this version"]);
     says(&cluster("quorum = \"sta\""), &["did you mean `stay`?"]);
 }
 
@@ -259,4 +258,61 @@ fn what_a_group_shares_is_checked() {
     says(&with("recovery = { ports = [0] }\n"), &["must be 1 to 65535"]);
     let twice = "pool = \"db\"\n[group.back]\naddresses = [\"10.0.0.11/24\"]\npool = \"db\"\n";
     says(&with(twice), &["`db` is shared by group.front already"]);
+}
+
+#[cfg(not(feature = "etcd"))]
+#[test]
+fn a_program_without_etcd_says_so() {
+    let text = cluster("quorum = \"etcd\"\netcd = { endpoints = [\"http://10.0.0.5\"] }");
+    says(&text, &["pair.toml:3:10", "built with the feature `etcd`"]);
+}
+
+#[cfg(feature = "etcd")]
+#[test]
+fn etcd_is_named_and_its_times_make_the_lease() {
+    let with = |keys: &str| cluster(&format!("quorum = \"etcd\"\netcd = {{ {keys} }}"));
+    let ends = "endpoints = [\"http://10.0.0.5:1\", \"http://[::1]\", \"http://etcd.example/\"]";
+    let taken = plan(&with(ends));
+    let etcd = taken.etcd.as_ref().expect("etcd");
+    let shown: Vec<String> = etcd.endpoints.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["http://10.0.0.5:1", "http://[::1]:2379", "http://etcd.example:2379"]);
+    assert_eq!((&*etcd.prefix, etcd.ttl), ("/giveover", Span::from_secs(10)));
+    assert_eq!((taken.limits.lease, etcd.hold()), (Span::from_secs(5), Span::from_secs(5)));
+    let said = told(&taken).join("\n") + &decides(&taken);
+    assert!(said.contains("an active loses etcd: it is none any more within 5s"), "{said}");
+    assert!(said.contains("its lease of 10s, then wait 8s"), "{said}");
+    let more =
+        plan(&with(&format!("{ends}, prefix = \"/ha/web/\", ttl = \"4s\", margin = \"1s\"")));
+    assert_eq!(more.etcd.map(|etcd| etcd.prefix).as_deref(), Some("/ha/web"));
+    assert_eq!(more.limits.lease, Span::from_secs(3));
+
+    says(
+        &cluster("quorum = \"etcd\""),
+        &["pair.toml:3:10", "\"etcd\" needs `etcd`", "endpoints ="],
+    );
+    says(&cluster("quorum = \"stay\"\netcd = {}"), &["only quorum = \"etcd\" asks it"]);
+    says(&(with(ends) + DOOR), &["only `majority` counts"]);
+    let lease = cluster(&format!("quorum = \"etcd\"\nlease = \"5s\"\netcd = {{ {ends} }}"));
+    says(
+        &lease,
+        &["pair.toml:4:9", "lease: with quorum = \"etcd\" it is etcd.ttl less etcd.margin"],
+    );
+    says(&with(""), &["etcd: needs `endpoints`"]);
+    says(&with("endpoints = []"), &["endpoints: 1 to 16, not 0"]);
+    says(&with("endpoints = [\"http://e\", \"http://e:2379/\"]"), &["stands there twice"]);
+    says(&with("endpoints = [\"https://10.0.0.5\"]"), &["https to etcd is not in this version"]);
+    says(&with("endpoints = [\"10.0.0.5:2379\"]"), &["is no URL", "\"http://10.0.0.5:2379\""]);
+    says(&with("endpoints = [\"ftp://10.0.0.5\"]"), &["`ftp` is no scheme"]);
+    says(&with("endpoints = [\"http://10.0.0.5/v3\"]"), &["only a host and a port"]);
+    says(&with("endpoints = [\"http://10.0.0.5:x\"]"), &["endpoints"]);
+    says(&with(&format!("{ends}, endpont = 1")), &["unknown key `endpont`"]);
+    says(&with(&format!("{ends}, prefix = \"ha\"")), &["prefix: begins with `/`"]);
+    says(&with(&format!("{ends}, ttl = \"1500ms\"")), &["ttl: whole seconds, 2s to 1h"]);
+    says(&with(&format!("{ends}, margin = \"500ms\"")), &["margin: at least 1s"]);
+    says(&with(&format!("{ends}, margin = \"10s\"")), &["margin: must be below ttl"]);
+    says(
+        &with(&format!("{ends}, margin = \"8s\"")),
+        &["etcd.ttl less etcd.margin is the lease: 3s"],
+    );
+    says(&with(&format!("{ends}, margin = \"1s\"")), &["wait must be at least 12000 ms"]);
 }

@@ -150,7 +150,7 @@ check.c = { command = [3] }
         r#"
 giveover.toml:2:20: error: start: `$HOME` is not known
   2 | start = ["/bin/x", "$HOME", "$SERVCE", "a$", "$$ok $SERVICE"]
-    |                    ^^^^^^^ known are $SERVICE $CHECK $NODE $MEMBER $FROM $TO $ADDRESS $REASON
+    |                    ^^^^^^^ known are $SERVICE $CHECK $NODE $MEMBER $FROM $TO $ADDRESS $REASON $TOKEN
 giveover.toml:2:29: error: start: `$SERVCE` is not known
   2 | start = ["/bin/x", "$HOME", "$SERVCE", "a$", "$$ok $SERVICE"]
     |                             ^^^^^^^^^ did you mean `$SERVICE`? a dollar that is meant is written `$$`

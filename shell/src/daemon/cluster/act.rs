@@ -1,7 +1,7 @@
 //! Event → `handle` → carry out, for the machine of a group.
 
 use giveover_core::node::Node;
-use giveover_core::peer::{Action, Event, Mismatch, Note, Role, To};
+use giveover_core::peer::{Action, Event, Mismatch, Note, Quorum, Role, To};
 use giveover_core::wire::peer::Frame;
 
 use super::boot_now;
@@ -63,10 +63,20 @@ impl Daemon {
             Action::Gone => {
                 if let Some(state) = self.cluster.as_mut().and_then(|it| it.groups.get_mut(group)) {
                     state.gone = true;
+                    #[cfg(feature = "etcd")]
+                    state.claims.iter_mut().for_each(super::etcd::Claims::end);
                 }
                 self.go_on_stopping();
             }
             Action::Note(note) => self.tell_note(group, note),
+            #[cfg(feature = "etcd")]
+            Action::Claim { ticket } => {
+                self.tell_claim(group, giveover_core::claim::Event::Wanted { by: ticket.0 });
+            }
+            #[cfg(feature = "etcd")]
+            Action::LetGo { to } => {
+                self.tell_claim(group, giveover_core::claim::Event::LetGo { to });
+            }
             // Kept before; and what a later core adds is nothing here.
             Action::Store(_) | _ => {}
         }
@@ -124,7 +134,11 @@ impl Daemon {
             ),
         };
         cluster.refused = Some((exit::REFUSED_BY_PEER, text.clone()));
-        cluster.groups.iter_mut().for_each(|state| state.gone = true);
+        for state in &mut cluster.groups {
+            state.gone = true;
+            #[cfg(feature = "etcd")]
+            state.claims.iter_mut().for_each(super::etcd::Claims::end);
+        }
         self.say_host(
             message::Event::PeerRefused,
             text.trim_start_matches("giveover: ").to_owned(),
@@ -207,9 +221,25 @@ impl Daemon {
                     name(node)
                 ),
             ),
+            Note::GrantLost if cluster.plan.members.quorum == Quorum::Etcd => (
+                message::Event::Nodes,
+                format!("{of}: etcd renews the lease no more: it is let go here before that ends"),
+            ),
             Note::GrantLost => {
                 (message::Event::Nodes, format!("{of}: too few nodes answer: it is let go here"))
             }
+            Note::Ousted => (
+                message::Event::Nodes,
+                format!("{of}: etcd has this node as the holder no more: it is let go here"),
+            ),
+            Note::TermBack(term) => (
+                message::Event::Nodes,
+                format!(
+                    "{of}: etcd's revision is below term {term}, which was known before: it was \
+                     emptied or restored, and fencing tokens must not go back; another \
+                     cluster.etcd.prefix does not help, a higher revision does"
+                ),
+            ),
             Note::Unheld => {
                 (message::Event::Nodes, format!("{of}: it could not be brought up here"))
             }

@@ -83,6 +83,8 @@ impl Daemon {
             share_queue: VecDeque::new(),
             sharing: false,
             runner: Runner::new(Room::GroupCommand),
+            #[cfg(feature = "etcd")]
+            etcd: open_etcd(&plan, me, now),
             fenced: Vec::new(),
             look_at: now,
             armed: None,
@@ -127,6 +129,8 @@ impl Daemon {
         let rules = Rules::new(plan.limits, members, ROOM)
             .map_err(|error| Lacking(exit::CONFIGURATION, format!("giveover: cluster: {error}")))?;
         let group = |(place, group): (usize, &crate::config::plan::GroupPlan)| Group {
+            #[cfg(feature = "etcd")]
+            claims: super::etcd::Claims::new(plan, now),
             machine: Box::new(Peer::new(
                 match group.everywhere || group.services.is_empty() {
                     true => rules,
@@ -190,6 +194,8 @@ impl Daemon {
         }
         self.tell_legacy_start();
         self.restore_gave_over();
+        #[cfg(feature = "etcd")]
+        self.look_up_etcd();
         for group in 0..count {
             self.tell_group(group, Event::Begin);
         }
@@ -209,6 +215,19 @@ impl Daemon {
         let text = format!("giveover: no trusted server answers: {}", names.join(", "));
         Some(Lacking(exit::NO_TRUSTED, text))
     }
+}
+
+/// The store that the file names. Nothing is asked of it yet, nor need it be there.
+#[cfg(feature = "etcd")]
+fn open_etcd(
+    plan: &ClusterPlan,
+    me: Node,
+    now: giveover_core::time::Instant,
+) -> Option<crate::cluster::etcd::client::Etcd> {
+    let nodes: Vec<String> = plan.nodes.iter().map(|node| node.name.clone()).collect();
+    let groups: Vec<String> = plan.groups.iter().map(|group| group.name.clone()).collect();
+    let etcd = plan.etcd.as_ref()?;
+    Some(crate::cluster::etcd::client::Etcd::new(etcd, me, &nodes, &groups, now))
 }
 
 /// The node that the file names, else the one whose address is ours.

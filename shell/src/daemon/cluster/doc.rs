@@ -53,6 +53,10 @@ impl Daemon {
             wait_ms: u64::from(limits.wait.as_millis()),
             interval_ms: u64::from(limits.interval.as_millis()),
             nodes: nodes.filter_map(|node| self.node_doc(group, Node(node))).collect(),
+            #[cfg(feature = "etcd")]
+            etcd: self.etcd_docs(),
+            #[cfg(not(feature = "etcd"))]
+            etcd: Vec::new(),
             pool: self.shared_doc(group),
             recovery: state.shared.machine.recovery().map(|(by, until)| RecoveryDoc {
                 by: cluster.name(by),

@@ -211,6 +211,8 @@ impl Daemon {
         let nodes: Vec<Node> = cluster.pairs.iter().flatten().map(|pair| pair.node).collect();
         if looks {
             self.stop_what_is_left();
+            #[cfg(feature = "etcd")]
+            self.look_up_etcd();
         }
         for node in nodes {
             if looks {

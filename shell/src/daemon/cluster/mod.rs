@@ -7,6 +7,8 @@ mod act;
 mod address;
 mod begin;
 mod doc;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod give;
 mod legacy;
 mod link;
@@ -84,6 +86,9 @@ pub(super) struct Cluster {
     share_queue: VecDeque<(usize, SharedEvent)>,
     sharing: bool,
     runner: Runner<Running>,
+    /// The store, if one decides.
+    #[cfg(feature = "etcd")]
+    etcd: Option<crate::cluster::etcd::client::Etcd>,
     /// Peers that our board has fenced: when they are dead, and who waits for it.
     fenced: Vec<(Instant, usize, Ticket)>,
     /// When connections are looked after.
@@ -96,6 +101,9 @@ pub(super) struct Cluster {
 /// One group: as many as in the plan, in its order.
 struct Group {
     machine: Box<Peer<ROOM>>,
+    /// Its claim in the store, if one decides.
+    #[cfg(feature = "etcd")]
+    claims: Option<etcd::Claims>,
     arbiter: Arbiter<ROOM>,
     /// Nodes that said that they gave it over.
     gave_over: Nodes,
@@ -141,6 +149,15 @@ struct Giving {
 }
 
 impl Group {
+    /// It has said its last, and the store has heard it.
+    fn is_over(&self) -> bool {
+        #[cfg(feature = "etcd")]
+        let told = self.claims.as_ref().is_none_or(etcd::Claims::is_over);
+        #[cfg(not(feature = "etcd"))]
+        let told = true;
+        self.gone && told
+    }
+
     /// What is kept of the group as a whole is kept with this service.
     fn first(&self) -> Option<usize> {
         self.services.first().or(self.local.first()).copied()
@@ -168,13 +185,28 @@ impl Cluster {
         self.pairs.get_mut(usize::from(node.0))?.as_mut()
     }
 
+    /// When anything of the store is due.
+    #[cfg(feature = "etcd")]
+    fn store_timeout(&self) -> Option<Instant> {
+        let claims = self.groups.iter().filter_map(|it| it.claims.as_ref()?.machine.poll_timeout());
+        let etcd = self.etcd.as_ref().and_then(|it| it.poll_timeout());
+        claims.chain(etcd).min()
+    }
+
+    #[cfg(not(feature = "etcd"))]
+    #[expect(clippy::unused_self, reason = "with the feature `etcd` it has a store")]
+    const fn store_timeout(&self) -> Option<Instant> {
+        None
+    }
+
     /// When anything of it is due.
     fn poll_timeout(&self, now: Instant) -> Option<Instant> {
         let machines = self.groups.iter().filter_map(|group| group.machine.poll_timeout());
         let shared = self.groups.iter().filter_map(|group| group.shared.machine.poll_timeout());
         let connects = self.pairs.iter().flatten().filter_map(Pair::connect_at);
         let fenced = self.fenced.iter().map(|(at, ..)| *at).min();
-        let rest = [self.net.poll_timeout(now), Some(self.look_at), fenced];
+        let store = self.store_timeout();
+        let rest = [self.net.poll_timeout(now), Some(self.look_at), fenced, store];
         machines.chain(shared).chain(connects).chain(rest.into_iter().flatten()).min()
     }
 }
@@ -194,6 +226,8 @@ impl Daemon {
         cluster.armed = None;
         cluster.net.due(&self.reactor, now);
         self.take_news();
+        #[cfg(feature = "etcd")]
+        self.look_after_etcd();
         let Some(cluster) = &mut self.cluster else { return };
         let due = |group: &Group| group.machine.poll_timeout().is_some_and(|at| at <= now);
         let due: Vec<usize> =
@@ -255,7 +289,7 @@ impl Daemon {
 
     /// Whether all groups have said their last, or there are none.
     pub(super) fn is_cluster_gone(&self) -> bool {
-        self.cluster.as_deref().is_none_or(|cluster| cluster.groups.iter().all(|it| it.gone))
+        self.cluster.as_deref().is_none_or(|cluster| cluster.groups.iter().all(Group::is_over))
     }
 
     /// Told to stop: what is held here is let go in good order, and the others hear of it.
@@ -271,7 +305,11 @@ impl Daemon {
     /// They had their time.
     pub(super) fn groups_are_late(&mut self) {
         if let Some(cluster) = &mut self.cluster {
-            cluster.groups.iter_mut().for_each(|group| group.gone = true);
+            for group in &mut cluster.groups {
+                group.gone = true;
+                #[cfg(feature = "etcd")]
+                group.claims.iter_mut().for_each(etcd::Claims::end_now);
+            }
         }
     }
 
@@ -281,6 +319,8 @@ impl Daemon {
         let cluster = self.cluster.as_deref_mut()?;
         cluster.runner.cancel_all(&mut self.reactor, now);
         cluster.net.close(&self.reactor);
+        #[cfg(feature = "etcd")]
+        cluster.etcd.iter_mut().for_each(|etcd| etcd.close(&self.reactor));
         cluster.groups.iter_mut().filter_map(|it| it.holder.as_mut()).for_each(Holder::close);
         cluster.refused.take()
     }

@@ -2,7 +2,7 @@
 
 use giveover_core::arbiter::Answer;
 use giveover_core::node::{Node, Nodes};
-use giveover_core::peer::{Event, Role};
+use giveover_core::peer::{Event, Quorum, Role};
 use giveover_core::share::Kind;
 use giveover_core::time::Span;
 
@@ -147,6 +147,9 @@ impl Daemon {
                     let node = cluster.name(node);
                     format!("active on {node}: say it there, or --force it to this node")
                 }
+                None if cluster.plan.members.quorum == Quorum::Etcd => {
+                    "active nowhere that is heard; etcd decides where it will be".to_owned()
+                }
                 None => "active nowhere that is heard; --force makes it active here".to_owned(),
             };
             return self.reply(client, &no(text));
@@ -179,6 +182,11 @@ impl Daemon {
         let no = |text: &str| Reply { exit: 1, lines: vec![format!("{name}: {text}")] };
         if command.to.is_some() && command.to != me {
             return self.reply(client, &no("--force makes it active here: say it on that node"));
+        }
+        if cluster.plan.members.quorum == Quorum::Etcd {
+            let text = "etcd decides, and nobody is forced past it: who holds it there may hold it on; \
+                        `node switch` on the active moves it";
+            return self.reply(client, &no(text));
         }
         let text = format!("{name}: a person makes it active here, whatever the others say");
         self.say_host(message::Event::Nodes, text);

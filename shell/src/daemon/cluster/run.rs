@@ -119,10 +119,18 @@ impl Daemon {
         let to = about.map(|node| cluster.name(node));
         let at = about.and_then(|node| cluster.plan.nodes.get(usize::from(node.0)));
         let at = at.map(|plan| plan.host.to_string());
+        // What it guards may refuse whoever comes with a lower one.
+        let token = match running {
+            Running::Hook(group, Hook::OnActive) => {
+                cluster.groups.get(group).map(|state| state.machine.term().to_string())
+            }
+            Running::Hook(_, Hook::OnStandby) | Running::Fence(..) | Running::Shared(..) => None,
+        };
         let values = Values {
             node: Some(&me),
             to: to.as_deref(),
             address: at.as_deref(),
+            token: token.as_deref(),
             ..Values::default()
         };
         let environment = self.reactor.children.environment().clone();

@@ -20,7 +20,7 @@ pub struct GroupDoc {
     pub active: Option<String>,
     /// The highest term known to have had an active.
     pub term: u64,
-    /// Who decides: `majority`, `fence`, `stay`, `trusted`.
+    /// Who decides: `majority`, `fence`, `stay`, `trusted`, `etcd`.
     pub quorum: String,
     /// By how many votes this node is active.
     pub votes: u8,
@@ -62,10 +62,30 @@ pub struct GroupDoc {
     pub interval_ms: u64,
     /// The nodes in file order.
     pub nodes: Vec<NodeDoc>,
+    /// The members of the store that decides, in file order; none where nodes do.
+    pub etcd: Vec<EtcdDoc>,
     /// The pool that its nodes share, if they do.
     pub pool: Option<SharedDoc>,
     /// New connections are refused on every node, if they are.
     pub recovery: Option<RecoveryDoc>,
+}
+
+/// A member of etcd, as it is from this node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EtcdDoc {
+    /// `http://HOST:PORT`
+    pub url: String,
+    /// It is the one that is asked.
+    pub asked: bool,
+    /// It answered last.
+    pub answers: bool,
+    /// How long ago; null: never.
+    pub answered_ms: Option<u64>,
+    /// How long its last answer took.
+    pub took_ms: Option<u64>,
+    /// What is wrong with it.
+    pub why: Option<String>,
 }
 
 /// A pool that the nodes of a group share.
