@@ -386,7 +386,9 @@ impl Daemon {
     /// # Panics
     /// It does not come to that.
     pub fn wait_member(&self, pool: &str, member: &str, state: &str) -> Value {
-        let end = Instant::now() + PATIENCE;
+        // Silence of an agent takes longer than ten seconds by itself, and begins anew where we did not
+        // run for a while.
+        let end = Instant::now() + 6 * PATIENCE;
         loop {
             let found = self.member(pool, member);
             if found["state"] == state {
