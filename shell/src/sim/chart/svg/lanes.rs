@@ -255,7 +255,7 @@ fn band(
         let (class, y) = match high {
             _ if class == "unknown" => ("soft", top + 18),
             0..18 => ("soft", top - 3),
-            _ => ("on", top + high - 6),
+            _ => ("on", top + high / 2 + 6),
         };
         put(out, format_args!("<text class=\"{class} mid\" x=\"{x}\" y=\"{y}\">{word}</text>"));
     }
