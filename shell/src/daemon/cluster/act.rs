@@ -158,11 +158,14 @@ impl Daemon {
                 let (votes, needed) = (state.machine.votes(), state.machine.rules().votes_needed());
                 let of = cluster.plan.members.count;
                 match state.machine.grant() {
-                    Some(_) => format!("{}: active, term {term}, {votes} of {of} votes", plan.name),
+                    // A store has no votes to count.
+                    Some(_) if cluster.plan.etcd.is_none() => {
+                        format!("{}: active, term {term}, {votes} of {of} votes", plan.name)
+                    }
                     None if votes < needed => {
                         format!("{}: active by force, term {term}", plan.name)
                     }
-                    None => format!("{}: active, term {term}", plan.name),
+                    Some(_) | None => format!("{}: active, term {term}", plan.name),
                 }
             }
             Role::Init | Role::Standby | Role::Down => {
