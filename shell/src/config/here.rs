@@ -94,7 +94,7 @@ pub fn look_at_secrets(loaded: &Loaded, why_not: impl Fn(&str) -> Option<&'stati
     let mut out = Findings::default();
     for (service, places) in loaded.plan.services.iter().zip(&loaded.places) {
         for (check, place) in service.checks.iter().zip(&places.checks) {
-            if let Some(why) = check.password_file().and_then(&why_not) {
+            if let Some(why) = check.kind.password_file().and_then(&why_not) {
                 let message = format!("check.{}: cannot measure: {why}", check.name);
                 out.error(*place, message).label("one line, readable by the daemon's user alone");
             }
