@@ -109,6 +109,37 @@ pub fn nginx() -> impl FnOnce(&Path, u16) -> Command {
     }
 }
 
+/// nginx with two hosts by name: `www.example.org` has `/` and the slow `/slow.html`, on
+/// `broken.example.org` everything is an error of the server's.
+pub fn nginx_by_name() -> impl FnOnce(&Path, u16) -> Command {
+    |dir, port| {
+        let place = dir.display();
+        let pages = dir.join("pages");
+        fs::create_dir(&pages).expect("a directory");
+        write(&pages.join("slow.html"), &"slow ".repeat(20_000));
+        let user = if is_root() { "user root;\n" } else { "" };
+        let file = dir.join("nginx.conf");
+        write(
+            &file,
+            &format!(
+                "daemon off;\n{user}pid {place}/pid;\nevents {{}}\nhttp {{\n\
+                 access_log off;\nclient_body_temp_path {place}/b;\n\
+                 proxy_temp_path {place}/p;\nfastcgi_temp_path {place}/f;\n\
+                 uwsgi_temp_path {place}/u;\nscgi_temp_path {place}/s;\n\
+                 server {{ listen 127.0.0.1:{port}; server_name www.example.org;\n\
+                 location = / {{ return 200 ready; }}\n\
+                 location = /slow.html {{ root {place}/pages; limit_rate_after 1k; limit_rate 64; }}\n\
+                 location / {{ return 404; }} }}\n\
+                 server {{ listen 127.0.0.1:{port}; server_name broken.example.org;\n\
+                 location / {{ return 500; }} }} }}\n"
+            ),
+        );
+        let mut command = Command::new("/usr/sbin/nginx");
+        command.arg("-e").arg("stderr").arg("-p").arg(dir).arg("-c").arg(file);
+        command
+    }
+}
+
 /// Mosquitto, open to all or to nobody.
 pub fn mosquitto(open: bool) -> impl FnOnce(&Path, u16) -> Command {
     move |dir, port| {
@@ -487,7 +518,8 @@ pub fn named() -> impl FnOnce(&Path, u16) -> Command {
     }
 }
 
-/// Unbound with a record of its own; what is in `example.net` it refuses to say.
+/// Unbound with a record of its own; what is in `example.net` it refuses to say, and for `example.com`
+/// it has nobody to ask.
 pub fn unbound() -> impl FnOnce(&Path, u16) -> Command {
     |dir, port| {
         let place = dir.display();
@@ -502,6 +534,7 @@ pub fn unbound() -> impl FnOnce(&Path, u16) -> Command {
                  local-zone: \"example.net\" always_refuse\n\
                  local-zone: \"example.org\" static\n\
                  local-data: \"ns.example.org A 192.0.2.1\"\n\
+                 forward-zone:\n name: \"example.com\"\n forward-addr: 127.0.0.1@9\n\
                  remote-control:\n control-enable: no\n"
             ),
         );

@@ -8,6 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use giveover::check::agent::beat::{Beat, Key};
+use giveover_tests::mount::DeadMount;
+use giveover_tests::probing::tell;
+use giveover_tests::server::is_root;
 use giveover_tests::{Daemon, free_port, giveover, signal_to, text_of, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -195,6 +198,49 @@ fn a_heartbeat_with_a_wrong_key_or_heard_before_changes_nothing() {
     assert!(cause(&daemon, "web").contains("load 0.07"), "{}", cause(&daemon, "web"));
     socket.send(line(wall_ms(), 1).as_bytes()).expect("sent");
     daemon.wait_status("web", "faulted");
+}
+
+/// Nobody serves the mount that a key lies on: its check cannot be measured, everybody else is heard,
+/// and the daemon ends when it is told to. Once the key can be read, what it signs counts.
+#[test]
+fn a_key_on_a_dead_mount_keeps_nobody_else_waiting() {
+    if !is_root("a mount") {
+        return;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let key = place.path().join("key");
+    write_key(&key, 'a');
+    let copy = tempfile::tempdir().expect("a directory");
+    write_key(&copy.path().join("key"), 'a');
+    let Some(mount) = DeadMount::on(place.path()) else { return };
+    let (port, other) = (free_port(), free_port());
+    let signed =
+        format!("url = \"agent://127.0.0.1:{port}/a\", key = \"{}\", {QUICK}", key.display());
+    let unsigned = format!("url = \"agent://127.0.0.1:{other}/b\", {QUICK}");
+    let text = service("signed", "200ms", &signed) + &service("other", "200ms", &unsigned);
+    let copy = copy.path().join("key").display().to_string();
+    let _agent = Agent::start(&format!("udp://127.0.0.1:{port}"), "a", &["--key", &copy]);
+    let _other = Agent::start(&format!("udp://127.0.0.1:{other}"), "b", &[]);
+    let mut daemon = Daemon::start(&text);
+    let silent = format!("key {} does not answer", key.display());
+    daemon.wait_status("other", "ok");
+    wait_cause(&daemon, "signed", &silent);
+    assert_eq!(daemon.service("signed")["checks"][0]["outcome"], "unmeasured");
+    assert_eq!(daemon.stop(), Some(0), "it does not wait for the mount");
+    // Nobody else looks there now: he would be waited for in the kernel, where no signal is heard.
+    let url = format!("agent://127.0.0.1:{}/a", free_port());
+    let set = format!("key = \"{}\"", key.display());
+    let probe = daemon.cli(&["probe", &url, "--set", &set, "--timeout", "1s"]);
+    assert_eq!(probe.status.code(), Some(3), "{}", text_of(&probe));
+    assert!(text_of(&probe).contains("does not answer"), "{}", text_of(&probe));
+    daemon.run();
+    wait_cause(&daemon, "signed", &silent);
+    daemon.wait_status("other", "ok");
+    tell("agent", "nobody's FUSE", "dead mount: key", "cannot measure", None);
+    drop(mount);
+    daemon.wait_status("signed", "ok");
+    let failed = daemon.events("signed").into_iter().any(|it| it["event"] == "failure");
+    assert!(!failed, "{}", daemon.log_text());
 }
 
 /// An address that is taken cannot be heard at, which is no failure of the service; and it is

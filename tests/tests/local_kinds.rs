@@ -2,7 +2,7 @@
 //! Oracle's programs. Each healthy, stopped, frozen, refusing, garbled, cut short, endless, slow.
 
 use std::fs;
-use std::net::{TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use giveover_tests::faults::{Fault, nobody, serve};
 use giveover_tests::mount::DeadMount;
 use giveover_tests::oracle::Oracle;
 use giveover_tests::probing::tell;
@@ -185,6 +186,7 @@ fn what_lies_on_a_dead_mount_costs_nobody_else_anything() {
     let (at, port) = (place.path().display(), free_port());
     let ca = format!("ca = \"{at}/ca\"");
     let own = format!("address = \"127.0.0.1\", config_file = \"{at}/magnus.conf\"");
+    let password = format!("password_file = \"{at}/password\"");
     let checks = [
         ("path", "dead mount", format!("kind = \"path\", path = \"{at}/x\"")),
         ("path", "list: a dead path", "kind = \"path\", list = \"$DIR/exports\"".to_owned()),
@@ -199,6 +201,16 @@ fn what_lies_on_a_dead_mount_costs_nobody_else_anything() {
             ),
         ),
         ("iplanet", "dead mount: its file", format!("kind = \"iplanet\", {own}")),
+        (
+            "redis",
+            "dead mount: password",
+            format!("url = \"redis://127.0.0.1:{port}\", {password}"),
+        ),
+        (
+            "postgres",
+            "dead mount: password",
+            format!("url = \"postgres://u@127.0.0.1:{port}/d\", {password}"),
+        ),
         ("path", "beside them, healthy", "kind = \"path\", path = \"$DIR\"".to_owned()),
     ];
     let unusable = "cannot measure: the server's configuration cannot be parsed";
@@ -210,6 +222,8 @@ fn what_lies_on_a_dead_mount_costs_nobody_else_anything() {
         (SHORT, "cannot measure: the file of its `ca` does not answer"),
         (SHORT, "cannot measure: the file of its `ca` does not answer"),
         (SHORT, unusable),
+        (SHORT, "cannot measure: password_file does not answer"),
+        (SHORT, "cannot measure: password_file does not answer"),
         (LONG, "healthy"),
     ];
     // Its server is gone for good, and the kernel says so at once.
@@ -221,6 +235,8 @@ fn what_lies_on_a_dead_mount_costs_nobody_else_anything() {
         (LONG, "100 connect refused"),
         (LONG, "100 connect refused"),
         (LONG, unusable),
+        (LONG, "100 connect refused"),
+        (LONG, "100 connect refused"),
         (LONG, "healthy"),
     ];
     for (server, wanted) in [("nobody's FUSE", hangs), ("FUSE, aborted", gone)] {
@@ -282,6 +298,7 @@ case "$*" in
 *cut*) printf 'LoadState=loaded\nActiveSta' ;;
 *endless*) exec yes ActiveState=activ ;;
 *frozen*) exec sleep 600 ;;
+*slow*) for word in L o a d S t a t e = l o a d e d; do printf $word; sleep 1; done ;;
 *refusing*) exit 1 ;;
 esac
 "#;
@@ -303,6 +320,7 @@ fn a_unit_is_in_its_state_or_nobody_knows() {
         ("cut", silent),
         ("frozen", silent),
         ("endless", silent),
+        ("slow", silent),
         ("refusing", silent),
     ] {
         let url = format!("systemd://{situation}.service");
@@ -355,11 +373,34 @@ fn an_agent_is_heard_or_it_is_silent() {
         over.store(true, Ordering::Relaxed);
         babbles.join().expect("no panic");
     }
+    let over = Arc::new(AtomicBool::new(false));
+    let dawdles = {
+        let over = Arc::clone(&over);
+        std::thread::spawn(move || dawdle(port, &over))
+    };
+    hear("a byte a second", "tcp", "1s", silence);
+    over.store(true, Ordering::Relaxed);
+    dawdles.join().expect("no panic");
+}
+
+const BEAT: &[u8] = b"giveover-agent/1 a 1796034096123 load=12.50 unit=db:0 unit=queue:137\n";
+
+/// Until it is `over`: a heartbeat, a byte a second.
+fn dawdle(port: u16, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        std::thread::park_timeout(Duration::from_millis(5));
+        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { continue };
+        for byte in BEAT.iter().take_while(|_| !over.load(Ordering::Relaxed)) {
+            if std::io::Write::write_all(&mut stream, &[*byte]).is_err() {
+                break;
+            }
+            std::thread::park_timeout(Duration::from_secs(1));
+        }
+    }
 }
 
 /// Until it is `over`: garbage, lines without end, a heartbeat cut short at every byte.
 fn babble(port: u16, transport: &str, over: &AtomicBool) {
-    const BEAT: &[u8] = b"giveover-agent/1 a 1796034096123 load=12.50 unit=db:0 unit=queue:137\n";
     let cuts = (0..BEAT.len()).map(|length| BEAT[..length].to_vec());
     let other: [&[u8]; 4] =
         [b"\xff\xfe\0", b"GET / HTTP/1.1", b"giveover-agent/1 b 1796034096123", &[b'x'; 1400]];
@@ -376,6 +417,53 @@ fn babble(port: u16, transport: &str, over: &AtomicBool) {
         }
         std::thread::park_timeout(Duration::from_millis(5));
     }
+}
+
+/// The sample of the source document: connect, disconnect, then `xfsinfo`, which is what waits for an
+/// answer.
+#[test]
+fn a_font_server_lets_go_of_a_connection_and_answers_xfsinfo() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let port = free_port();
+    let mut fonts = Command::new(env!("CARGO_BIN_EXE_fontserver"))
+        .arg(port.to_string())
+        .arg(dir.path().join("mood"))
+        .spawn()
+        .expect("a font server");
+    wait_for("it to listen", || TcpStream::connect(("127.0.0.1", port)).ok());
+    let (_taken, nobody) = nobody();
+    let garbage = b"\xff\xff\xff\xff no font server\n".to_vec();
+    let second = Duration::from_secs(1);
+    let no_info = "50 exit exit 1";
+    let check = |address: SocketAddr| {
+        format!("kind = \"xfnts\", address = \"{address}\", fsinfo = \"/usr/bin/xfsinfo\"")
+    };
+    let healthy = SocketAddr::from(([127, 0, 0, 1], port));
+    let rows: [Row<'_>; 8] = [
+        ("xfnts", "healthy", check(healthy), LONG, "healthy"),
+        ("xfnts", "refused", check(nobody), LONG, "100 connect refused"),
+        ("xfnts", "garbage", check(serve(Fault::Says(garbage.clone()))), LONG, no_info),
+        ("xfnts", "closed at once", check(serve(Fault::Says(Vec::new()))), LONG, no_info),
+        ("xfnts", "silent", check(serve(Fault::Silent)), SHORT, "50 exit no end in 0.5s"),
+        (
+            "xfnts",
+            "endless",
+            check(serve(Fault::Endless(garbage.clone()))),
+            SHORT,
+            "50 close not closed in 0.5s",
+        ),
+        (
+            "xfnts",
+            "a byte a second",
+            check(serve(Fault::Slow(garbage, second))),
+            SHORT,
+            "50 close not closed in 0.5s",
+        ),
+        ("xfnts", "reset", check(serve(Fault::Resets)), LONG, "50 close connection reset"),
+    ];
+    each("stand-in", &rows, |_| ());
+    let _ = fonts.kill();
+    let _ = fonts.wait();
 }
 
 #[test]

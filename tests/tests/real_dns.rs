@@ -89,5 +89,8 @@ fn unbound() {
         PATIENT_MS,
         "50 answer REFUSED, expected NOERROR",
     );
+    let alone = check(server.port, "name = \"a.example.com\"");
+    let broken = "50 answer SERVFAIL, expected NOERROR";
+    row("dns", "unbound", "has nobody to ask", &alone, PATIENT_MS, broken);
     life("unbound", server);
 }

@@ -143,7 +143,7 @@ fn others(ganesha: &[String], share: &str, oracle: &Oracle) -> String {
     let ours = |checks: &[&str]| each("ganesha.nfsd", checks);
     // It is restarted for lockd too, which is in ganesha, and that is killed more than once.
     let often = "policy.retry_count = 9\n";
-    // What is a file is there at once.
+    // What is a file is there at once; and the server is restarted for more than one reason.
     let at_once = POLICY.replace("\"25s\"", "\"0s\"");
     format!(
         "[service.nfs-rpcbind]\npreset = \"nfs-rpcbind\"\nstart = {rpcbind}\n{POLICY}\
@@ -157,7 +157,7 @@ fn others(ganesha: &[String], share: &str, oracle: &Oracle) -> String {
          [service.nfs-shares]\npreset = \"nfs-shares\"\n{POLICY}allow = [\"watched-only\"]\n{}\
          check.shares.list = \"$DIR/exports\"\n\
          [service.oracle]\npreset = \"oracle\"\nstart = [\"/bin/sleep\", \"1000\"]\n\
-         check.sql.oracle_home = \"{home}\"\n{at_once}\
+         check.sql.oracle_home = \"{home}\"\n{at_once}{often}\
          [service.listener]\npreset = \"listener\"\nstart = [\"/bin/sleep\", \"1000\"]\n\
          check.listener.oracle_home = \"{home}\"\n{at_once}",
         ours(&["lockd"]),
@@ -181,6 +181,21 @@ fn wait_failure(daemon: &Daemon, name: &str, (check, phase, weight): (&str, &str
     wait_for(&format!("{name}: {check} {phase} {weight}"), || {
         events(daemon, name, "failure").iter().any(wanted).then_some(())
     });
+}
+
+/// Waits until more failures than these are told of which a check fails whole, in this phase.
+fn wait_whole(daemon: &Daemon, name: &str, before: usize, phase: &str) {
+    let whole = |event: &Value| event["weight"] == 100 && event["phase"] == phase;
+    wait_for(&format!("{name}: {phase} 100"), || {
+        events(daemon, name, "failure").iter().skip(before).any(whole).then_some(())
+    });
+}
+
+/// Each death so far was a whole failure.
+fn deaths_are_whole(daemon: &Daemon, name: &str) {
+    let deaths = events(daemon, name, "died");
+    let whole = |death: &Value| death["weight"] == 100 && death["phase"] == "died";
+    assert!(!deaths.is_empty() && deaths.iter().all(whole), "{name}: {deaths:?}");
 }
 
 /// Waits until the service was restarted so often, by itself, and is ok.
@@ -257,6 +272,7 @@ fn every_preset_is_ok_and_acts_as_its_document_says() {
     for Started { name, .. } in &all {
         daemon.wait_status(name, "offline");
         assert_eq!(events(&daemon, name, "giveover").len(), 1, "{name}");
+        deaths_are_whole(&daemon, name);
         let verdict = "100, restarted; the third time given over";
         tell(name, "its preset", "stopped", verdict, None);
     }
@@ -278,13 +294,20 @@ fn every_preset_is_in(text: &str) {
 
 /// A row of the table restarts or gives over; past its restarts the listener's monitor ends.
 fn oracle_and_its_listener(daemon: &Daemon, oracle: &Oracle) {
-    oracle.mood("error 107");
-    wait_failure(daemon, "oracle", ("sql", "answer", 100));
-    // One that has not begun yet is called off by a healthy cycle.
-    wait_for("a restart", || (!events(daemon, "oracle", "restarted").is_empty()).then_some(()));
-    oracle.mood("ok");
-    daemon.wait_status("oracle", "ok");
-    tell("oracle", "stand-in", "ORA-00107", "100 answer, restarted", None);
+    for (mood, situation, weight) in
+        [("down", "stopped", 50), ("error 107", "ORA-00107, its row", 100)]
+    {
+        let before = events(daemon, "oracle", "restarted").len();
+        oracle.mood(mood);
+        wait_failure(daemon, "oracle", ("sql", "answer", weight));
+        // One that has not begun yet is called off by a healthy cycle.
+        wait_for("a restart", || {
+            (events(daemon, "oracle", "restarted").len() > before).then_some(())
+        });
+        oracle.mood("ok");
+        daemon.wait_status("oracle", "ok");
+        tell("oracle", "stand-in", situation, &format!("{weight} answer, restarted"), None);
+    }
     oracle.mood("error 290");
     daemon.wait_status("oracle", "offline");
     assert_eq!(events(daemon, "oracle", "giveover").len(), 1);
@@ -304,6 +327,7 @@ fn the_nfs_server(daemon: &Daemon, share: &str) {
     let watched = ["nfs-mountd", "nfs-daemons", "nfs-shares"];
     kill(daemon, "nfs-statd");
     wait_restarts(daemon, "nfs-statd", 1);
+    deaths_are_whole(daemon, "nfs-statd");
     tell("nfs-statd", "statd", "stopped", "100, restarted", None);
     signal_to(pid(daemon, "nfs-nfsd"), Signal::STOP);
     wait_failure(daemon, "nfs-nfsd", ("null", "silence", 100));
@@ -321,15 +345,20 @@ fn the_nfs_server(daemon: &Daemon, share: &str) {
     fs::rename(&away, share).expect("back");
     daemon.wait_status("nfs-shares", "ok");
     tell("nfs-shares", "files", "a share is gone", "100 exit, faulted", None);
+    let before = watched.map(|name| events(daemon, name, "failure").len());
     kill(daemon, "nfs-nfsd");
     daemon.wait_status("nfs-nfsd", "offline");
-    for name in watched {
+    deaths_are_whole(daemon, "nfs-nfsd");
+    for (name, before) in watched.into_iter().zip(before) {
+        wait_whole(daemon, name, before, "exit");
         daemon.wait_status(name, "faulted");
         assert!(events(daemon, name, "restart").is_empty(), "{name}");
         tell(name, "ganesha", "stopped", "100 exit, faulted", None);
     }
     kill(daemon, "nfs-rpcbind");
     daemon.wait_status("nfs-rpcbind", "offline");
+    deaths_are_whole(daemon, "nfs-rpcbind");
     assert!(events(daemon, "nfs-rpcbind", "restart").is_empty(), "it is never restarted");
+    assert_eq!(events(daemon, "nfs-rpcbind", "giveover").len(), 1);
     tell("nfs-rpcbind", "rpcbind", "stopped", "100, given over at once", None);
 }

@@ -7,8 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use giveover_tests::mount::DeadMount;
 use giveover_tests::probing::{probe, row, tell};
-use giveover_tests::server::Server;
+use giveover_tests::server::{Server, is_root};
 use giveover_tests::{Daemon, servers, wait_for};
 use serde_json::Value;
 
@@ -367,6 +368,45 @@ fn the_table_of_errors_and_the_log() {
     daemon.wait_status("db", "faulted");
     let last = events(&daemon, "failure").pop().expect("a failure");
     assert_eq!(last["weight"], 100, "{last}");
+}
+
+/// Nobody serves the mount that the log lies on: that is said, and the database is asked all the same.
+/// req 1.104
+#[test]
+fn a_log_on_a_dead_mount_leaves_the_database_watched() {
+    if !is_root("a mount") {
+        return;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let Some(mount) = DeadMount::on(place.path()) else { return };
+    let mut server = database(&[], &hba("trust"));
+    let log = place.path().join("db.log");
+    let more = format!("check.sql.log = \"{}\"", log.display());
+    let rows = "[[service.db.error]]\non = \"log\"\nmatch = \"WARN\"\nmessage = \"seen\"\n";
+    let daemon = Daemon::start(&service(&server, &more, rows));
+    daemon.wait_service("db", "to be unmeasured", |it| {
+        let cause = it["checks"][0]["cause"].as_str().unwrap_or_default();
+        it["checks"][0]["outcome"] == "unmeasured" && cause.contains("the log cannot be read")
+    });
+    let ours = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'giveover'";
+    wait_for("the database to be asked", || (sql(&server, ours) == "1").then_some(()));
+    assert!(events(&daemon, "failure").is_empty());
+    let unmeasured = "cannot measure: the log cannot be read";
+    tell("postgres", "nobody's FUSE", "dead mount: log", unmeasured, None);
+    server.freeze();
+    let failure = wait_for("a failure", || events(&daemon, "failure").first().cloned());
+    assert_eq!((&failure["weight"], &failure["phase"]), (&100.into(), &"read".into()));
+    tell("postgres", "postgresql", "frozen, its log hangs", "100 read", None);
+    server.thaw();
+    wait_for("the database to be asked", || (sql(&server, ours) == "1").then_some(()));
+    drop(mount);
+    // What it holds by the time it can be read is new.
+    fs::write(&log, "WARN a\n").expect("a log");
+    let told = wait_for("its line", || events(&daemon, "database_error").first().map(text));
+    assert!(told.contains("(WARN a): none"), "{told}");
+    daemon.wait_status("db", "ok");
+    server.stop();
+    daemon.wait_status("db", "faulted");
 }
 
 fn append(path: &Path, line: &str) {

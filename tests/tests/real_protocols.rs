@@ -81,6 +81,26 @@ fn redis() {
     assert!(!format!("{steps:?}").contains("secret"), "{steps:?}");
 }
 
+/// A connection alone is made by the kernel, whatever becomes of the server behind it.
+#[test]
+fn a_word_and_its_answer() {
+    let mut server = Server::start(servers::redis(&[]));
+    let bare = url("tcp", server.port);
+    let url = format!("tcp://127.0.0.1:{}", server.port);
+    let words = format!("{{ url = \"{url}\", send = \"PING\\r\\n\", expect = \"+PONG\" }}");
+    let other = format!("{{ url = \"{url}\", send = \"PONG\\r\\n\", expect = \"+PONG\" }}");
+    row("tcp", "redis", "connection alone", &bare, PATIENT_MS, "healthy");
+    row("tcp", "redis", "healthy", &words, PATIENT_MS, "healthy");
+    row("tcp", "redis", "another answer", &other, SHORT_MS, LATE);
+    server.freeze();
+    row("tcp", "redis", "frozen, connection alone", &bare, PATIENT_MS, "healthy");
+    row("tcp", "redis", "frozen", &words, SHORT_MS, LATE);
+    server.thaw();
+    row("tcp", "redis", "thawed", &words, PATIENT_MS, "healthy");
+    server.stop();
+    row("tcp", "redis", "stopped", &words, PATIENT_MS, REFUSED);
+}
+
 #[test]
 fn mosquitto() {
     let server = Server::start(servers::mosquitto(true));

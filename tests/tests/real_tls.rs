@@ -264,6 +264,68 @@ fn starttls_refused_and_garbled() {
     ] {
         row(kind, "stand-in", "STARTTLS goes wrong", &says(kind, bytes), PATIENT_MS, verdict);
     }
+    for (kind, whole) in [
+        ("smtp", &b"220 a\r\n250 b\r\n220 go\r\n"[..]),
+        ("pop3", b"+OK\r\n+OK go\r\n"),
+        ("imap", b"* OK\r\na1 OK go\r\n"),
+        ("ftp", b"220 a\r\n234 go\r\n"),
+        ("ldap", b"0\x0c\x02\x01\x01x\x07\x0a\x01\0\x04\0\x04\0"),
+    ] {
+        let cut = "50 read answer cut short";
+        for length in 0..whole.len() {
+            let found = probe(&says(kind, &whole[..length]), PATIENT_MS).verdict;
+            assert_eq!(found, cut, "{kind}, {length} bytes");
+        }
+        tell(kind, "stand-in", "STARTTLS, cut at every byte", cut, None);
+        let verdict = "100 tls closed before TLS";
+        row(kind, "stand-in", "STARTTLS, then closed", &says(kind, whole), PATIENT_MS, verdict);
+    }
+}
+
+/// What is said inside TLS, and how much a wrong answer weighs.
+const INSIDE: [(&str, &str, &[u8], u8); 11] = [
+    ("https", "", b"HTTP/1.1 200 OK\r\n\r\n", 50),
+    ("ftps", "", b"220 ready\r\n", 50),
+    ("smtps", "", b"220 ready\r\n", 50),
+    ("pop3s", "", b"+OK ready\r\n", 50),
+    ("imaps", "", b"* OK ready\r\n", 50),
+    ("nntps", "", b"200 ready\r\n", 50),
+    ("telnets", "", b"\xff\xfb\x25\xff\xfd", 50),
+    ("ldaps", "", b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\0\x04\0\x04\0", 50),
+    ("redis", ", tls = true", b"+PONG\r\n", 50),
+    ("mqtt", ", tls = true", b"\x20\x02\0\0", 50),
+    ("remote", ", tls = true, service = \"web\"", b"HTTP/1.1 200 OK\r\n\r\n", 100),
+];
+
+/// The handshake is a real server's, and what comes after it is not.
+#[test]
+fn what_garbles_hangs_up_or_dawdles_inside_tls() {
+    let made = Certificates::make();
+    let garbage = Fault::Says(b"SSH-2.0-OpenSSH\r\n\0\x01\x02".to_vec());
+    let garbles = Server::start(stunnel(&made, serve(garbage).port()));
+    let closes = Server::start(stunnel(&made, serve(Fault::Says(Vec::new())).port()));
+    for (kind, more, _, wrong) in INSIDE {
+        let each = |situation: &str, server: &Server, verdict: &str| {
+            let check = check(kind, server.port, &made, more);
+            row(kind, "stunnel", situation, &check, PATIENT_MS, verdict);
+        };
+        each("garbage inside", &garbles, &format!("{wrong} answer wrong answer"));
+        each("closed once inside", &closes, "50 read answer cut short");
+    }
+    // All at once: each takes all the time it has, which is enough for the handshake.
+    let slow = INSIDE.map(|(kind, more, whole, _)| {
+        let fault = Fault::Slow(whole.to_vec(), std::time::Duration::from_secs(6));
+        let server = Server::start(stunnel(&made, serve(fault).port()));
+        let check = check(kind, server.port, &made, more);
+        let probes = move || {
+            let verdict = "50 read no answer in 15s";
+            row(kind, "stunnel", "a byte in 6 s inside", &check, 15_000, verdict);
+        };
+        (server, std::thread::spawn(probes))
+    });
+    for (_server, probes) in slow {
+        probes.join().expect("the verdict that is wanted");
+    }
 }
 
 #[test]

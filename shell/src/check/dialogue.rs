@@ -26,7 +26,7 @@ use self::talk::TalkDialogue;
 use super::http::{self, HttpDialogue};
 use super::outcome::{Outcome, Step};
 use super::remote::RemoteDialogue;
-use super::secret::{self, Secret};
+use super::secret::Secret;
 use super::tcp::TcpDialogue;
 use super::tls::{self, HelloDialogue, Session};
 use crate::config::plan::Kind;
@@ -174,18 +174,6 @@ pub fn overhear(kind: &Kind, datagram: &[u8]) -> String {
         }
         _ => String::new(),
     }
-}
-
-/// The password that a check of this kind gives, read from its file; `None` if it gives none.
-///
-/// # Errors
-/// It cannot be had: our own lack.
-pub fn secret_of(kind: &Kind) -> Result<Option<Secret>, Outcome> {
-    let Kind::Talk(talk) = kind.spoken() else { return Ok(None) };
-    let Some(login) = talk.login() else { return Ok(None) };
-    let lacking =
-        |why: secret::NoSecret| Outcome::Lacking { phase: Phase::Answer, code: why.code() };
-    secret::read(&login.password_file).map(Some).map_err(lacking)
 }
 
 /// What a check of this kind sends first; `buffer` is where it is written if need be.

@@ -9,6 +9,7 @@ pub mod command;
 pub mod database;
 pub mod dialogue;
 pub mod exports;
+pub mod files;
 pub mod http;
 pub mod instance;
 pub mod log;

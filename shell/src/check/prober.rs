@@ -18,12 +18,12 @@
 
 mod datagram;
 mod end;
+mod files;
 mod names;
 mod ping;
 mod race;
 mod slab;
 mod talk;
-mod trust;
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
@@ -37,9 +37,9 @@ use self::ping::Pinger;
 use self::race::{Attempt, Race};
 use self::slab::{Key, Slab};
 use super::dialogue::Dialogue;
+use super::files::Files;
 use super::resolve::{self, NameNotice, Resolver};
 use super::socket::{Close, Socket};
-use super::tls::Trusted;
 use super::trace::{Trace, TraceStep};
 use super::{Answer, Checks, Handover, ProbeId, xfnts};
 use crate::config::plan::{CheckPlan, Host, Kind};
@@ -57,8 +57,8 @@ pub struct Prober {
     resolver: Resolver,
     /// Probes that wait for a name.
     waiting: Vec<Key>,
-    /// Probes that wait until it is known whom to trust.
-    trusting: Vec<Key>,
+    /// Probes that wait for files.
+    reading: Vec<Key>,
     /// The sockets that pings share, one for each version of the protocol.
     pingers: [Option<Key>; 2],
     /// Where requests are written and answers are read; one will do, as one is used at a time.
@@ -66,8 +66,8 @@ pub struct Prober {
     buffer: Vec<u8>,
     /// The ports that outgoing connections draw theirs from.
     own_ports: RangeInclusive<u16>,
-    /// Whom checks in TLS trust; nothing while there are none.
-    trusted: Trusted,
+    /// The files that checks need.
+    files: Files,
     trace: Option<Trace>,
     /// Where the numbers of queries are drawn, and how many were.
     lots: RandomState,
@@ -97,8 +97,8 @@ struct Probe {
 enum Stage {
     /// Just begun, or connecting to the only address there is.
     Connecting,
-    /// Waiting until it is known whom to trust. Past the limit what was known before will do.
-    Trusting,
+    /// Waiting for the files it needs. Past the limit what was read before will do.
+    Files,
     /// Waiting for the name's addresses. Past the limit those it had before will do.
     Resolving,
     /// Connecting to several addresses. At each limit one more is tried.
@@ -139,12 +139,12 @@ impl Prober {
             handovers: Vec::new(),
             resolver,
             waiting: Vec::new(),
-            trusting: Vec::new(),
+            reading: Vec::new(),
             pingers: [None; 2],
             request: Vec::new(),
             buffer: Vec::new(),
             own_ports: own_ports(),
-            trusted: Trusted::default(),
+            files: Files::default(),
             trace: None,
             lots: RandomState::new(),
             drawn: 0,
@@ -159,7 +159,7 @@ impl Prober {
         let key = self.insert(id, plan.map_or(now, |plan| now.after(plan.timeout)), now);
         let target = plan.and_then(|plan| plan.targets.get(usize::from(id.target)));
         let (Some(plan), Some(_)) = (plan, target) else { return self.void(turn, key) };
-        if !self.asks_whom_to_trust(turn, plan, key) {
+        if !self.asks_for_files(turn, plan, key) {
             self.begin(turn, plan, key);
         }
     }
@@ -188,7 +188,7 @@ impl Prober {
     ) {
         let turn = &mut Turn { reactor, checks, now };
         if ready.token.room == Room::Resolver {
-            self.trust_ready(turn);
+            self.files_ready(turn);
             return self.names_ready(turn);
         }
         let key = Key::of(ready.token);
@@ -244,9 +244,9 @@ impl Prober {
         self.resolver.chosen(name)
     }
 
-    /// Checks in TLS trust these.
-    pub fn trust(&mut self, reactor: &Reactor, trusted: Trusted) {
-        self.trusted.exchange(reactor, trusted);
+    /// Checks need these files from now on.
+    pub fn need(&mut self, reactor: &Reactor, files: Files) {
+        self.files.exchange(reactor, files);
     }
 
     /// How many probes are neither answered nor handed over yet.

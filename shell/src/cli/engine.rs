@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use giveover_core::failure::Phase;
+use giveover_core::time::Span;
 
 use super::check::{CheckOptions, Checked};
 use super::exit::{Exit, Stop};
@@ -163,7 +164,7 @@ fn hear_once(check: &CheckPlan, plan: &AgentPlan, clock: &Clock) -> io::Result<O
     let key = match plan.key.as_deref() {
         None => None,
         Some(name) => {
-            let secret = key::of_name(name).map_err(io::Error::other)?;
+            let secret = key_within(name, check.timeout).map_err(io::Error::other)?;
             Some(Key::new(&secret))
         }
     };
@@ -173,6 +174,19 @@ fn hear_once(check: &CheckPlan, plan: &AgentPlan, clock: &Clock) -> io::Result<O
     let (outcome, steps) = heard;
     let elapsed_ms = u32::try_from(clock.now().since(began)).unwrap_or(u32::MAX);
     Ok(Once { steps, end: answered(outcome, check), elapsed_ms })
+}
+
+/// The key called `name`, unless it takes too long: it may lie where nothing answers.
+fn key_within(name: &Path, timeout: Span) -> Result<[u8; 32], String> {
+    let (tell, hear) = std::sync::mpsc::channel();
+    let path = name.to_owned();
+    let reader = move || {
+        let _ = tell.send(key::of_name(&path)); // nobody waits any more
+    };
+    let thread = std::thread::Builder::new().name("key".to_owned()).spawn(reader);
+    thread.map_err(|error| format!("{} {error}", name.display()))?;
+    let silent = |_| Err(format!("{} does not answer", name.display()));
+    hear.recv_timeout(timeout.as_duration()).unwrap_or_else(silent)
 }
 
 fn answered(outcome: Outcome, check: &CheckPlan) -> once::Ended {

@@ -103,7 +103,7 @@ pub fn look_at_secrets(loaded: &Loaded, why_not: impl Fn(&str) -> Option<&'stati
     let mut out = Findings::default();
     for (checks, place) in all_checks(loaded) {
         let Some(check) = checks.first() else { continue };
-        if let Some(why) = check.password_file().and_then(&why_not) {
+        if let Some(why) = check.kind.password_file().and_then(&why_not) {
             let message = format!("check.{}: cannot measure: {why}", check.name);
             out.error(place, message).label("one line, readable by the daemon's user alone");
         }

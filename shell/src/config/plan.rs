@@ -55,6 +55,18 @@ pub struct Plan {
     pub pools: Vec<PoolPlan>,
 }
 
+impl Plan {
+    /// All checks there are: of services, of members of pools, of groups, and of trusted hosts.
+    pub fn checks(&self) -> impl Iterator<Item = &CheckPlan> {
+        let of_services = self.services.iter().flat_map(|service| service.checks.iter());
+        let members = self.pools.iter().flat_map(|pool| pool.members.iter());
+        let of_members = members.flat_map(|member| member.checks.iter());
+        let groups = self.cluster.iter().flat_map(|cluster| &cluster.groups);
+        let of_groups = groups.flat_map(|group| group.checks.iter().flat_map(|it| it.iter()));
+        of_services.chain(of_members).chain(of_groups).chain(&self.host.trusted)
+    }
+}
+
 /// `[host]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostPlan {
@@ -373,16 +385,6 @@ pub struct Question {
 }
 
 impl Question {
-    /// The file of the password it gives, if it gives one.
-    #[must_use]
-    pub fn password_file(&self) -> Option<&str> {
-        match self.kind.spoken() {
-            Kind::Talk(talk) => talk.login().map(|login| &*login.password_file),
-            Kind::Database(plan) => plan.password_file(),
-            _ => None,
-        }
-    }
-
     /// The word of its kind, as it was written.
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -508,6 +510,16 @@ impl Kind {
         match self {
             Self::Tls(plan) => plan.inner.as_ref().unwrap_or(self),
             other => other,
+        }
+    }
+
+    /// The file of the password it gives, if it gives one.
+    #[must_use]
+    pub fn password_file(&self) -> Option<&str> {
+        match self.spoken() {
+            Self::Talk(talk) => talk.login().map(|login| &*login.password_file),
+            Self::Database(plan) => plan.password_file(),
+            _ => None,
         }
     }
 }

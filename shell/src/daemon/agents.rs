@@ -1,26 +1,34 @@
 //! Heartbeats: where they are heard, which checks they belong to, and what follows from them.
 
+mod key;
+
+use std::path::Path;
+
 use giveover_core::failure::{Phase, ProbeResult};
 use giveover_core::monitor::Event;
 use giveover_core::time::Instant;
 use rustix::io::Errno;
 
+use self::key::Keys;
 use super::Daemon;
 use super::once::ONCE;
-use crate::check::agent::beat::{Beat, Key};
+use crate::check::agent::beat::Beat;
 use crate::check::agent::ears::{At, Ears, Words};
 use crate::check::agent::heard::{Heard, NOT_REPORTED, Taken, Why};
 use crate::check::outcome::{Outcome, code};
 use crate::check::{Answer, Checks as _, ProbeId};
 use crate::config::plan::{CheckPlan, Kind};
-use crate::key;
 use crate::message::{self, cause, words};
 use crate::reactor::Token;
+
+/// So many heartbeats of a check wait until its key is read; of more the oldest are lost.
+const MOST_EARLY: usize = 16;
 
 /// All checks that hear heartbeats.
 #[derive(Default)]
 pub(super) struct Agents {
     ears: Ears,
+    keys: Keys,
     checks: Vec<AgentCheck>,
     heard: Vec<Words>,
     /// In the name of nobody we know, or no heartbeats at all.
@@ -35,9 +43,9 @@ struct AgentCheck {
     /// Service and check by name: over a reload their places may change.
     names: (Box<str>, Box<str>),
     at: At,
-    /// `None`: heartbeats need not be signed.
-    key: Option<Result<Key, String>>,
     heard: Heard,
+    /// Heartbeats that came while its key was being read, the oldest first.
+    early: Vec<Vec<u8>>,
 }
 
 impl Daemon {
@@ -46,6 +54,8 @@ impl Daemon {
     pub(super) fn begin_agents(&mut self) {
         let now = self.now;
         let mut before = std::mem::take(&mut self.agents.checks);
+        let keys = self.plan.checks().filter_map(|check| key_of(&check.kind));
+        self.agents.keys.need(keys, &self.reactor, now);
         let services = self.plan.services.iter().enumerate();
         let services = services.map(|(place, it)| (place as u32, (*it.name).into(), &it.checks));
         let pools = self.plan.pools.iter().enumerate();
@@ -65,7 +75,7 @@ impl Daemon {
                     service,
                     check: place as u8,
                     names: (name.clone(), check.name.clone()),
-                    key: agent.key.as_deref().map(read_key),
+                    early: Vec::new(),
                     heard: match known {
                         Some(known) if known.at == at => known.heard,
                         _ => Heard::new(now),
@@ -109,50 +119,91 @@ impl Daemon {
     }
 
     fn take_beat(&mut self, at: &At, bytes: &[u8]) {
-        let (now, wall_ms) = (self.now, self.clock.wall_ms(self.now));
         let Some(beat) = Beat::parse(bytes) else {
             self.agents.strange = self.agents.strange.saturating_add(1);
             return;
         };
         let mut known = false;
         for place in 0..self.agents.checks.len() {
-            let check = &mut self.agents.checks[place];
-            let (service, number) = (check.service, check.check);
+            let Agents { checks, keys, .. } = &mut self.agents;
+            let check = &mut checks[place];
             let Some(plan) = self.plan.check(check.id()) else { continue };
             let Kind::Agent(agent) = &plan.kind else { continue };
             if check.at != *at || *agent.name != *beat.name {
                 continue;
             }
             known = true;
-            let key = match &check.key {
-                None => None,
-                Some(Ok(key)) => Some(key),
-                Some(Err(_)) => continue, // it cannot be measured, and that is said
-            };
-            let was_well = matches!(check.heard.outcome(agent, now), Outcome::Healthy { .. });
-            let taken = check.heard.take(agent, key, &beat, wall_ms, now);
-            let is_well = matches!(check.heard.outcome(agent, now), Outcome::Healthy { .. });
-            self.tell_beat(place, &taken);
-            if let Some((pool, member)) = ProbeId::member(service) {
-                if matches!(taken, Taken::Counts { .. }) {
-                    self.member_reported(pool, member, number);
-                }
+            if agent.key.as_deref().is_some_and(|name| keys.is_awaited(name, self.now)) {
+                check.put_by(bytes);
                 continue;
             }
-            let service = service as usize;
-            match taken {
-                Taken::Counts { failed, .. } if !failed.is_empty() => {
-                    self.unit_failed(service, number);
-                }
-                // It is back: the others may say so too, without waiting for their turn.
-                Taken::Counts { .. } if is_well && !was_well => {
-                    self.feed(service, Event::ProbeNow);
-                }
-                Taken::Counts { .. } | Taken::Refused(..) => {}
-            }
+            self.take_early_beats(place);
+            self.take_beat_of(place, &beat);
         }
         if !known {
             self.agents.strange = self.agents.strange.saturating_add(1);
+        }
+    }
+
+    /// Keys may have been read.
+    pub(super) fn agent_keys_ready(&mut self) {
+        for (name, fresh) in self.agents.keys.hear(&self.reactor) {
+            for place in 0..self.agents.checks.len() {
+                let check = &mut self.agents.checks[place];
+                let plan = self.plan.check(check.id());
+                if plan.and_then(|plan| key_of(&plan.kind)) != Some(name.as_path()) {
+                    continue;
+                }
+                if fresh {
+                    check.heard.start_again(self.now); // nobody could be heard before
+                }
+                self.take_early_beats(place);
+            }
+        }
+    }
+
+    /// Takes the heartbeats that came before the key of the check at `place` was read.
+    fn take_early_beats(&mut self, place: usize) {
+        for bytes in std::mem::take(&mut self.agents.checks[place].early) {
+            if let Some(beat) = Beat::parse(&bytes) {
+                self.take_beat_of(place, &beat);
+            }
+        }
+    }
+
+    /// A heartbeat in the name of the agent that the check at `place` hears.
+    fn take_beat_of(&mut self, place: usize, beat: &Beat<'_>) {
+        let (now, wall_ms) = (self.now, self.clock.wall_ms(self.now));
+        let Agents { checks, keys, .. } = &mut self.agents;
+        let check = &mut checks[place];
+        let (service, number) = (check.service, check.check);
+        let Some(plan) = self.plan.check(check.id()) else { return };
+        let Kind::Agent(agent) = &plan.kind else { return };
+        let key = match agent.key.as_deref().map(|name| keys.key(name)) {
+            None => None,
+            Some(Some(key)) => Some(key),
+            Some(None) => return, // it cannot be measured, and that is said
+        };
+        let was_well = matches!(check.heard.outcome(agent, now), Outcome::Healthy { .. });
+        let taken = check.heard.take(agent, key, beat, wall_ms, now);
+        let is_well = matches!(check.heard.outcome(agent, now), Outcome::Healthy { .. });
+        self.tell_beat(place, &taken);
+        if let Some((pool, member)) = ProbeId::member(service) {
+            if matches!(taken, Taken::Counts { .. }) {
+                self.member_reported(pool, member, number);
+            }
+            return;
+        }
+        let service = service as usize;
+        match taken {
+            Taken::Counts { failed, .. } if !failed.is_empty() => {
+                self.unit_failed(service, number);
+            }
+            // It is back: the others may say so too, without waiting for their turn.
+            Taken::Counts { .. } if is_well && !was_well => {
+                self.feed(service, Event::ProbeNow);
+            }
+            Taken::Counts { .. } | Taken::Refused(..) => {}
         }
     }
 
@@ -186,17 +237,18 @@ impl Daemon {
     /// Why the agent of `id` cannot be heard, if so; it is tried again first.
     pub(super) fn deaf_to(&mut self, id: ProbeId) -> Option<String> {
         let now = self.now;
-        let Agents { ears, checks, .. } = &mut self.agents;
+        let Agents { ears, keys, checks, .. } = &mut self.agents;
         let of = |it: &&mut AgentCheck| it.service == id.service && it.check == id.check;
         let state = checks.iter_mut().find(of)?;
         let Kind::Agent(agent) = &self.plan.check(id)?.kind else { return None };
-        if let (Some(Err(_)), Some(path)) = (&state.key, &agent.key) {
-            state.key = Some(read_key(path));
-        }
-        let why = match (ears.open(&self.reactor, &state.at), &state.key) {
+        let no_key = agent.key.as_deref().and_then(|name| {
+            keys.ask_again(name, &self.reactor, now);
+            keys.lacks(name, now)
+        });
+        let why = match (ears.open(&self.reactor, &state.at), no_key) {
             (Err(error), _) => format!("nobody can be heard: {error}"),
-            (Ok(()), Some(Err(why))) => format!("key {why}"),
-            (Ok(()), _) => return None,
+            (Ok(()), Some(why)) => format!("key {why}"),
+            (Ok(()), None) => return None,
         };
         state.heard.start_again(now);
         Some(why)
@@ -215,24 +267,25 @@ impl Daemon {
         let Some(check) = plan.check(id) else { return (ProbeResult::Void, 0) };
         let outcome = match (&check.kind, agents.of(service, number)) {
             (Kind::Agent(agent), Some(place)) => {
-                let Agents { ears, checks, .. } = agents;
+                let Agents { ears, keys, checks, .. } = agents;
                 let state = &mut checks[place];
-                if let (Some(Err(_)), Some(path)) = (&state.key, &agent.key) {
-                    state.key = Some(read_key(path));
-                }
+                let no_key = agent.key.as_deref().and_then(|name| {
+                    keys.ask_again(name, reactor, now);
+                    keys.lacks(name, now)
+                });
                 if !ears.hears(&state.at) {
                     // Nobody could be heard before.
                     state.heard.start_again(now);
                 }
-                match (ears.open(reactor, &state.at), &state.key) {
+                match (ears.open(reactor, &state.at), no_key) {
                     (Err(error), _) => {
                         let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
                         Outcome::Lacking { phase: Phase::Connect, code: code(errno) }
                     }
-                    (_, Some(Err(_))) => {
+                    (Ok(()), Some(_)) => {
                         Outcome::Lacking { phase: Phase::Connect, code: code(Errno::NOKEY) }
                     }
-                    _ => state.heard.outcome(agent, now),
+                    (Ok(()), None) => state.heard.outcome(agent, now),
                 }
             }
             _ => Outcome::Void,
@@ -255,7 +308,8 @@ impl Daemon {
         let Some(place) = self.agents.of(service, number) else { return String::new() };
         let check = &self.agents.checks[place];
         let mut parts = vec![check.heard.words()];
-        if let Some(Err(why)) = &check.key {
+        let name = self.plan.check(check.id()).and_then(|plan| key_of(&plan.kind));
+        if let Some(why) = name.and_then(|name| self.agents.keys.lacks(name, self.now)) {
             parts.push(format!("key {why}"));
         }
         let (strange, garbled) = (self.agents.strange, self.agents.ears.garbled());
@@ -323,11 +377,23 @@ impl Agents {
 }
 
 impl AgentCheck {
+    /// Keeps a heartbeat for when the key is known.
+    fn put_by(&mut self, bytes: &[u8]) {
+        if self.early.len() >= MOST_EARLY {
+            self.early.remove(0);
+        }
+        self.early.push(bytes.to_vec());
+    }
+
     const fn id(&self) -> ProbeId {
         ProbeId { service: self.service, check: self.check, target: 0, cycle: 0 }
     }
 }
 
-fn read_key(name: &std::path::Path) -> Result<Key, String> {
-    key::of_name(name).map(|secret| Key::new(&secret))
+/// The file of the key that heartbeats for a check of this kind are signed with.
+fn key_of(kind: &Kind) -> Option<&Path> {
+    match kind {
+        Kind::Agent(agent) => agent.key.as_deref(),
+        _ => None,
+    }
 }

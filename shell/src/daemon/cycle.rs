@@ -131,7 +131,7 @@ impl Daemon {
         let check = &plan.checks[usize::from(id.check)];
         let databases = self.databases.get_or_insert_with(|| {
             let mut databases = Databases::new();
-            databases.trust(&self.reactor, self.trusted.again());
+            databases.need(&self.reactor, self.files.again());
             Box::new(databases)
         });
         databases.start(&mut self.reactor, &plan.name, (check, once), id, now);

@@ -11,21 +11,15 @@ use crate::check::instance::{self, Mode, Unparsable};
 use crate::check::{Answer, ProbeId};
 use crate::config::instance::{Form, UNPARSABLE};
 use crate::message::{self, legacy};
-use crate::reactor::{Aside, Reactor, Room, Timer, Token};
+use crate::reactor::{Kept, Reactor, Room, Timer, Token};
 
 /// With what was read before at hand, a file that does not answer may cost this part of the timeout.
 const PATIENCE: u32 = 4;
-/// A file that has not answered for so long hangs: what was read of it before will do.
-const HANGS_AFTER: Span = Span::from_secs(1);
 
 /// A server's configuration.
 #[derive(Default)]
 pub(super) struct Known {
-    thread: Option<Aside<Result<Mode, Unparsable>>>,
-    /// Since when it is being read.
-    since: Option<Instant>,
-    /// As it was read last.
-    read: Option<Result<Mode, Unparsable>>,
+    read: Kept<Result<Mode, Unparsable>>,
     /// It was said that it cannot be used.
     said: bool,
     /// Probes that wait for it, each with the time it has for that.
@@ -35,19 +29,8 @@ pub(super) struct Known {
 impl Known {
     /// Has the file read. True if that is to be waited for.
     fn ask(&mut self, reactor: &Reactor, form: Form, file: &str, now: Instant) -> bool {
-        let reads = self.thread.as_ref().is_some_and(Aside::is_asked);
-        let hangs = |since| now.since(since) >= u64::from(HANGS_AFTER.as_millis());
-        if !reads {
-            self.since = Some(now);
-        } else if self.read.is_some() && self.since.is_some_and(hangs) {
-            return false;
-        }
-        if self.thread.is_none() {
-            let token = Token::new(Room::Resolver, 0, 0);
-            let reading = instance::reading(form, file);
-            self.thread = Aside::start(reactor, token, "configuration", reading).ok();
-        }
-        self.thread.as_mut().is_some_and(Aside::ask)
+        let asked = self.read.ask(reactor, "configuration", now, || instance::reading(form, file));
+        asked.unwrap_or(false)
     }
 }
 
@@ -63,7 +46,7 @@ impl Daemon {
         if !known.ask(&self.reactor, written.form, file, now) {
             return self.lay_instance(id);
         }
-        let limit = match known.read {
+        let limit = match known.read.known() {
             None => check.timeout,
             Some(_) => Span::from_millis(check.timeout.as_millis() / PATIENCE),
         };
@@ -77,8 +60,7 @@ impl Daemon {
     pub(super) fn instances_ready(&mut self) {
         let mut ready = Vec::new();
         for known in self.instances.values_mut() {
-            if let Some(read) = known.thread.as_mut().and_then(Aside::answer) {
-                known.read = Some(read);
+            if known.read.hear() {
                 ready.append(&mut known.waiting);
             }
         }
@@ -122,7 +104,7 @@ impl Daemon {
             &mut self.plan.services[id.service as usize].checks_mut()[usize::from(id.check)];
         let Some(written) = check.instance.clone() else { return true };
         let known = self.instances.entry((id.service, id.check)).or_default();
-        if let Some(Ok(mode)) = &known.read {
+        if let Some(Ok(mode)) = known.read.known() {
             instance::lay(check, &written, mode);
             known.said = false;
             return true;
@@ -153,10 +135,8 @@ impl Daemon {
         for service in &mut self.plan.services {
             service.checks_mut().iter_mut().for_each(instance::restore);
         }
-        for (_, known) in self.instances.drain() {
-            if let Some(thread) = known.thread {
-                thread.end(&self.reactor);
-            }
+        for (_, mut known) in self.instances.drain() {
+            known.read.let_go(&self.reactor);
         }
     }
 }

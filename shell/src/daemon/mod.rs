@@ -64,7 +64,7 @@ use self::sdnotify::Supervisor;
 use self::watch::Watch;
 use crate::check::command::{Command, Commands};
 use crate::check::database::Databases;
-use crate::check::tls::Trusted;
+use crate::check::files::Files;
 use crate::check::{Answer, Handover, ProbeId, Prober};
 use crate::clock::Clock;
 use crate::config::plan::Plan;
@@ -146,8 +146,8 @@ pub struct Daemon {
     reload_waits: bool,
     host: HostState,
     prober: Prober,
-    /// What checks in TLS trust, as of this plan.
-    trusted: Trusted,
+    /// The files that checks need, as of this plan.
+    files: Files,
     commands: Commands,
     /// Monitors of databases, once there is one.
     databases: Option<Box<Databases>>,
@@ -272,6 +272,7 @@ impl Daemon {
                 }
                 self.cluster_names_ready();
                 self.instances_ready();
+                self.agent_keys_ready();
             }
             Room::Database => {
                 if let Some(databases) = &mut self.databases {

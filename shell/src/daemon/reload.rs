@@ -8,8 +8,8 @@ use giveover_core::policy::Policy;
 use super::start::{add_trusted, observe, shared};
 use super::work::Work;
 use super::{Daemon, watch::Watch};
+use crate::check::files::Files;
 use crate::check::instance;
-use crate::check::tls::Trusted;
 use crate::config::dollar::{Values, expand_all};
 use crate::config::plan::{Plan, Run, ServicePlan};
 use crate::config::{self, Loaded};
@@ -176,16 +176,16 @@ impl Daemon {
         let now = self.now;
         let renamed = self.renamed(&plan);
         let mut plan = shared(plan);
-        self.trusted = Trusted::of(&plan);
+        self.files = Files::of(&plan);
         self.prober.void_all(&mut self.reactor, now);
-        self.prober.trust(&self.reactor, self.trusted.again());
+        self.prober.need(&self.reactor, self.files.again());
         self.commands.void(&mut self.reactor, now);
         self.void_looks();
         self.void_instances();
         self.programs.clear();
         if let Some(databases) = &mut self.databases {
             databases.void_all(&mut self.reactor, now);
-            databases.trust(&self.reactor, self.trusted.again());
+            databases.need(&self.reactor, self.files.again());
             databases.keep(&mut self.reactor, &plan);
         }
         self.seen.clear();

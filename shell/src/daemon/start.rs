@@ -20,7 +20,7 @@ use super::watch::Watch;
 use super::{DAEMON_BOARD, DAEMON_SIGNALS, Daemon};
 use crate::check::Prober;
 use crate::check::command::Commands;
-use crate::check::tls::Trusted;
+use crate::check::files::Files;
 use crate::clock::{self, BootId, Clock, Reading};
 use crate::config::pack;
 use crate::config::plan::{GoesTo, LeftToUnit, Plan, Run, ServicePlan, Terms};
@@ -169,7 +169,7 @@ impl Daemon {
             arbiters: HashMap::new(),
             reload_waits: false,
             prober: Prober::new(),
-            trusted: Trusted::of(&plan),
+            files: Files::of(&plan),
             commands: Commands::new(),
             databases: None,
             instances: FxHashMap::default(),
@@ -202,7 +202,7 @@ impl Daemon {
             observe_asked: options.observe,
             plan,
         };
-        daemon.prober.trust(&daemon.reactor, daemon.trusted.again());
+        daemon.prober.need(&daemon.reactor, daemon.files.again());
         daemon.take_over(recovered, boot);
         for name in unknown {
             let text = format!("[control] command names {name}, whom this host does not know");

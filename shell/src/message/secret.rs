@@ -22,9 +22,11 @@ pub enum NoSecret {
     NoCredentials,
     /// It cannot be opened or read.
     Unreadable,
+    /// It lies where nothing answers.
+    Silent,
 }
 
-const WORDS: [(NoSecret, &str); 7] = [
+const WORDS: [(NoSecret, &str); 8] = [
     (NoSecret::Absent, "password_file is not there"),
     (NoSecret::NotAFile, "password_file is no file"),
     (NoSecret::Open, "password_file is open to others: chmod 0400 and choose a new password"),
@@ -32,6 +34,7 @@ const WORDS: [(NoSecret, &str); 7] = [
     (NoSecret::Form, "password_file holds no password: one line of 1 to 4096 bytes is wanted"),
     (NoSecret::NoCredentials, "password_file is a bare name and CREDENTIALS_DIRECTORY is not set"),
     (NoSecret::Unreadable, "password_file cannot be read"),
+    (NoSecret::Silent, "password_file does not answer"),
 ];
 
 impl NoSecret {
@@ -65,9 +68,10 @@ mod tests {
         assert_eq!(NoSecret::Absent.code(), 64_000);
         assert_eq!(NoSecret::Open.code(), 64_002);
         assert_eq!(NoSecret::Unreadable.code(), 64_006);
+        assert_eq!(NoSecret::Silent.code(), 64_007);
         for (why, said) in WORDS {
             assert_eq!((words(why.code()), why.words()), (Some(said), said));
         }
-        assert_eq!((words(0), words(63_999), words(64_007)), (None, None, None));
+        assert_eq!((words(0), words(63_999), words(64_008)), (None, None, None));
     }
 }

@@ -18,10 +18,10 @@ use crate::check::dialogue::First;
 use crate::check::oracle;
 use crate::check::outcome::{Outcome, code as errno_code, is_our_lack};
 use crate::check::resolve::Known;
-use crate::check::secret::{self, Secret};
+use crate::check::secret::NoSecret;
 use crate::check::socket::{Progress, Socket};
 use crate::check::tls::name_of;
-use crate::config::database::{PostgresLogin, Speaks, code};
+use crate::config::database::{Speaks, code};
 use crate::config::plan::{Host, Target};
 use crate::message::tls;
 use crate::reactor::{Coprocess, Program, Reactor, Room, Token};
@@ -30,22 +30,20 @@ use crate::reactor::{Coprocess, Program, Reactor, Room, Token};
 const SSL_REQUEST: &[u8] = &[0, 0, 0, 8, 4, 0xD2, 0x16, 0x2F];
 
 impl Databases {
-    /// Makes the connection, of whatever kind, once it is known whom to trust.
+    /// Makes the connection, of whatever kind, once the files for it have been read.
     pub(super) fn connect(&mut self, reactor: &mut Reactor, number: u32, now: Instant) {
         let Some(monitor) = self.monitors.get_mut(&number) else { return };
-        let was_trusting = monitor.at == At::Trusting;
+        let was_waiting = monitor.at == At::Files;
         hang_up(reactor, monitor);
-        let Some(plan) = monitor.plan() else { return };
-        if let Speaks::Postgres(PostgresLogin { tls: Some(tls), .. }) = &plan.speaks {
-            let waits = match was_trusting {
-                true => self.trusted.is_reading(&tls.trust),
-                false => self.trusted.ask(reactor, &tls.trust, now),
-            };
-            if waits {
-                monitor.at = At::Trusting;
-                return;
-            }
+        let waits = match was_waiting {
+            true => self.files.is_reading(&monitor.question.kind),
+            false => self.files.ask(reactor, &monitor.question.kind, now),
+        };
+        if waits {
+            monitor.at = At::Files;
+            return;
         }
+        let Some(plan) = monitor.plan() else { return };
         match (&plan.speaks, &monitor.target) {
             (Speaks::Oracle(_), _) => self.run_client(reactor, number, now),
             (Speaks::Postgres(login), target) => match (&login.socket, target) {
@@ -209,14 +207,14 @@ impl Databases {
         };
         let (tls, target) = login.tls.as_ref().zip(monitor.target.as_ref()).ok_or(lacking)?;
         let name = name_of(tls.name.as_deref(), target).ok_or(lacking)?;
-        Secure::begin(self.trusted.config(&tls.trust)?, name)
+        Secure::begin(self.files.trusted.config(&tls.trust)?, name)
     }
 
     /// The session begins.
     pub(super) fn log_in(&mut self, reactor: &mut Reactor, number: u32, now: Instant) {
         let Some(monitor) = self.monitors.get_mut(&number) else { return };
         let Some(Speaks::Postgres(login)) = monitor.plan().map(|plan| &plan.speaks) else { return };
-        let secret = match of_file(login.password_file.as_deref()) {
+        let secret = match self.files.secret(&monitor.question.kind) {
             Ok(secret) => secret,
             Err(outcome) => {
                 hang_up(reactor, monitor);
@@ -239,8 +237,8 @@ impl Databases {
         monitor.links = monitor.links.wrapping_add(1);
         monitor.at = At::LoggingIn;
         let token = Token::new(Room::Database, number, monitor.links);
-        let begun = of_file(login.password_file.as_deref()).and_then(|secret| {
-            let bad = secret::NoSecret::Form.code();
+        let begun = self.files.secret(&monitor.question.kind).and_then(|secret| {
+            let bad = NoSecret::Form.code();
             let lack = |code| Outcome::Lacking { phase: Phase::Answer, code };
             let plus = Plus::begin(&login, secret.as_ref()).ok_or_else(|| lack(bad))?;
             let environment = oracle::environment(&login.runs, reactor.children.environment());
@@ -275,10 +273,4 @@ fn login_name(monitor: &Monitor) -> (String, String) {
         Some(Speaks::Oracle(login)) => (login.user.to_string(), login.database.to_string()),
         None => Default::default(),
     }
-}
-
-fn of_file(file: Option<&str>) -> Result<Option<Secret>, Outcome> {
-    let lacking =
-        |why: secret::NoSecret| Outcome::Lacking { phase: Phase::Answer, code: why.code() };
-    file.map(secret::read).transpose().map_err(lacking)
 }

@@ -64,7 +64,7 @@ impl Databases {
                 }
             }
         };
-        if matches!(monitor.at, At::Resolving | At::Trusting) {
+        if matches!(monitor.at, At::Resolving | At::Files) {
             monitor.at = At::Nowhere;
         }
         let once = monitor.owner.2;

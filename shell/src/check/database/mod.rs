@@ -33,9 +33,9 @@ use self::monitor::{At, Monitor, Owner, Probe};
 use self::plus::Plus;
 use self::said::Heard;
 use self::session::Session;
+use super::files::Files;
 use super::outcome::Outcome;
 use super::resolve::{self, Resolver};
-use super::tls::{self, Trusted};
 use super::trace::{Trace, TraceStep};
 use super::{Answer, ProbeId};
 use crate::config::database::{OracleLogin, PostgresLogin, code};
@@ -99,7 +99,7 @@ pub struct Databases {
     next: u32,
     told: VecDeque<Told>,
     resolver: Resolver,
-    trusted: Trusted,
+    files: Files,
     buffer: Vec<u8>,
     /// Clients that were told to go, and since when.
     leaving: Vec<(Coprocess, Instant)>,
@@ -122,16 +122,16 @@ impl Databases {
             next: 0,
             told: VecDeque::new(),
             resolver: Resolver::new(resolve::system),
-            trusted: Trusted::default(),
+            files: Files::default(),
             buffer: Vec::new(),
             leaving: Vec::new(),
             trace: None,
         }
     }
 
-    /// Connections in TLS trust these.
-    pub fn trust(&mut self, reactor: &Reactor, trusted: Trusted) {
-        self.trusted.exchange(reactor, trusted);
+    /// Checks need these files from now on.
+    pub fn need(&mut self, reactor: &Reactor, files: Files) {
+        self.files.exchange(reactor, files);
     }
 
     /// Begins a probe of the check `plan` of `service`. One that is asked for by a person (`once`)
@@ -263,8 +263,8 @@ impl Databases {
             return self.finish(reactor, token.index, Verdict::Of(outcome), now);
         }
         let (phase, state) = (monitor.at.phase(), monitor.at.state());
-        if monitor.at == At::Trusting {
-            let outcome = tls::unreadable_yet();
+        if monitor.at == At::Files {
+            let outcome = self.files.silent(&monitor.question.kind);
             return self.finish(reactor, token.index, Verdict::Of(outcome), now);
         }
         if phase == Phase::Resolve {
@@ -286,7 +286,8 @@ impl Databases {
         self.finish(reactor, token.index, verdict, now);
     }
 
-    /// The names that were looked up are known, or not; or files have been read: logs, authorities.
+    /// The names that were looked up are known, or not; or files have been read: logs, passwords,
+    /// authorities.
     pub fn names_ready(&mut self, reactor: &mut Reactor, now: Instant) {
         let waits = |monitor: &Monitor| monitor.probe.as_ref().is_some_and(|it| it.reads_log);
         let reading = self.monitors.iter_mut().filter(|(_, monitor)| waits(monitor));
@@ -296,8 +297,8 @@ impl Databases {
         for (number, seen) in seen {
             self.log_read(reactor, number, seen, now);
         }
-        if self.trusted.hear() {
-            let waiting = self.monitors.iter().filter(|(_, monitor)| monitor.at == At::Trusting);
+        if self.files.hear() {
+            let waiting = self.monitors.iter().filter(|(_, monitor)| monitor.at == At::Files);
             let waiting: Vec<u32> = waiting.map(|(number, _)| *number).collect();
             waiting.into_iter().for_each(|number| self.connect(reactor, number, now));
         }

@@ -71,8 +71,8 @@ pub(super) struct Probe {
 pub(super) enum At {
     /// There is none.
     Nowhere,
-    /// Whom to trust is being read.
-    Trusting,
+    /// Files it needs are being read.
+    Files,
     /// Its address is looked up.
     Resolving,
     /// It is being made.
@@ -238,8 +238,8 @@ impl At {
     pub(super) const fn phase(self) -> Phase {
         match self {
             Self::Resolving => Phase::Resolve,
-            Self::Nowhere | Self::Connecting => Phase::Connect,
-            Self::Trusting | Self::AskingTls | Self::Shaking => Phase::Tls,
+            Self::Nowhere | Self::Files | Self::Connecting => Phase::Connect,
+            Self::AskingTls | Self::Shaking => Phase::Tls,
             Self::LoggingIn | Self::Idle | Self::Looking | Self::Working => Phase::Read,
         }
     }

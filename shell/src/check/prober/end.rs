@@ -20,7 +20,7 @@ impl Prober {
         let Some(probe) = self.probe_mut(key) else { return };
         match probe.stage {
             Stage::Asking(_) => self.silent(turn, plan, key),
-            Stage::Trusting => self.trust_known(turn, plan, key),
+            Stage::Files => self.files_known(turn, plan, key),
             Stage::Resolving if turn.now < probe.deadline => self.use_kept(turn, plan, key),
             Stage::Racing(_) if turn.now < probe.connect_until(plan) => {
                 self.next_attempt(turn, plan, key);
@@ -140,7 +140,7 @@ impl Prober {
             }
             Stage::Racing(race) => self.call_off(reactor, race),
             Stage::Resolving => self.waiting.retain(|waiting| *waiting != key),
-            Stage::Trusting => self.trusting.retain(|waiting| *waiting != key),
+            Stage::Files => self.reading.retain(|waiting| *waiting != key),
             _ => {}
         }
     }
@@ -151,8 +151,7 @@ impl Stage {
     pub(super) fn phase(&self) -> Phase {
         match self {
             Self::Resolving => Phase::Resolve,
-            Self::Trusting => Phase::Tls,
-            Self::Connecting | Self::Racing(_) => Phase::Connect,
+            Self::Files | Self::Connecting | Self::Racing(_) => Phase::Connect,
             Self::Sending(dialogue, _) => dialogue.phase().unwrap_or(Phase::Send),
             Self::Reading(dialogue) => dialogue.phase().unwrap_or(Phase::Read),
             Self::Asking(_) => Phase::Silence,

@@ -139,7 +139,7 @@ impl Prober {
     /// The connection is made: on to what this kind of check wants of it.
     pub(super) fn connected(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
         self.note_peer(turn, key);
-        let secret = match dialogue::secret_of(&plan.kind) {
+        let secret = match self.files.secret(&plan.kind) {
             Ok(secret) => secret,
             Err(outcome) => return self.finish(turn, key, outcome, Close::Reset),
         };
@@ -260,6 +260,7 @@ impl Prober {
         let name = target.and_then(|target| tls::name_of(tls.name.as_deref(), target));
         let session = match name {
             Some(name) => self
+                .files
                 .trusted
                 .config(&tls.trust)
                 .and_then(|config| Session::begin(tls, config, name, notes)),

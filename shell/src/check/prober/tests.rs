@@ -5,10 +5,10 @@ mod connect;
 mod datagram;
 mod dialogue;
 mod end;
+mod files;
 mod names;
 mod page;
 mod talk;
-mod trust;
 mod xfnts;
 
 use std::io::{Read, Write};

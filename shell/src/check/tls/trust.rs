@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use giveover_core::failure::Phase;
-use giveover_core::time::{Instant, Span};
+use giveover_core::time::Instant;
 use rustix::io::Errno;
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -20,7 +20,7 @@ use crate::config::database::Speaks;
 use crate::config::plan::{Kind, Plan};
 use crate::config::tls::Trust;
 use crate::message::tls;
-use crate::reactor::{Aside, Reactor, Room, Token};
+use crate::reactor::{Kept, Reactor};
 
 /// Configurations that were needed so far, one for each set of authorities.
 ///
@@ -36,32 +36,19 @@ pub struct Trusted {
 #[derive(Debug)]
 struct Authorities {
     trust: Trust,
-    /// What was read last.
-    known: Option<Result<Arc<ClientConfig>, Outcome>>,
-    thread: Option<Aside<Result<Arc<ClientConfig>, Outcome>>>,
-    /// Since when it is being read.
-    since: Instant,
+    kept: Kept<Result<Arc<ClientConfig>, Outcome>>,
 }
 
 /// By which a file is known to be the same: its number, its size, when it was changed.
 type Stamp = (u64, u64, i64, i64);
-
-/// A file that has not answered for so long hangs: what was read of it before will do.
-const HANGS_AFTER: Span = Span::from_secs(1);
 
 impl Trusted {
     /// All that the checks of `plan` need, but for files of their own. What cannot be read is tried
     /// again when it is needed, and then said.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
-        let of_services = plan.services.iter().flat_map(|service| service.checks.iter());
-        let members = plan.pools.iter().flat_map(|pool| pool.members.iter());
-        let of_members = members.flat_map(|member| member.checks.iter());
-        let groups = plan.cluster.iter().flat_map(|cluster| &cluster.groups);
-        let of_groups = groups.flat_map(|group| group.checks.iter().flat_map(|it| it.iter()));
-        let checks = of_services.chain(of_members).chain(of_groups).chain(&plan.host.trusted);
         let mut trusted = Self::default();
-        for trust in checks.filter_map(|check| trust_of(&check.kind)) {
+        for trust in plan.checks().filter_map(|check| trust_of(&check.kind)) {
             match trust {
                 Trust::File(_) => {
                     let _ = trusted.file(trust);
@@ -87,55 +74,42 @@ impl Trusted {
         for mut file in std::mem::replace(&mut self.files, other.files) {
             match self.files.iter_mut().find(|kept| kept.trust == file.trust) {
                 Some(kept) => *kept = file,
-                None => file.let_go(reactor),
+                None => file.kept.let_go(reactor),
             }
         }
     }
 
     /// Has the file of `trust` looked at again, if it is one. True if that is to be waited for: the
-    /// loop will wake with [`Room::Resolver`].
+    /// loop will wake with [`crate::reactor::Room::Resolver`].
     pub fn ask(&mut self, reactor: &Reactor, trust: &Trust, now: Instant) -> bool {
         let Trust::File(path) = trust else { return false };
-        let file = self.file(trust);
-        let reads = file.thread.as_ref().is_some_and(Aside::is_asked);
-        if !reads {
-            file.since = now;
-        } else if now.since(file.since) >= u64::from(HANGS_AFTER.as_millis()) {
-            return file.known.is_none();
-        }
-        if file.thread.is_none() {
-            let token = Token::new(Room::Resolver, 0, 0);
-            match Aside::start(reactor, token, "authorities", reading(path)) {
-                Ok(thread) => file.thread = Some(thread),
-                Err(error) => file.known = Some(Err(cannot_read(&error))),
-            }
-        }
-        file.thread.as_mut().is_some_and(Aside::ask)
+        let file = &mut self.file(trust).kept;
+        file.ask(reactor, "authorities", now, || reading(path)).unwrap_or_else(|error| {
+            file.set(Err(cannot_read(&error)));
+            false
+        })
     }
 
     /// Whether the file of `trust` is being read.
     #[must_use]
     pub fn is_reading(&self, trust: &Trust) -> bool {
-        let file = self.files.iter().find(|file| file.trust == *trust);
-        file.and_then(|file| file.thread.as_ref()).is_some_and(Aside::is_asked)
+        self.known_file(trust).is_some_and(|file| file.kept.is_reading())
     }
 
     /// Takes what was read. True if anything was.
     pub fn hear(&mut self) -> bool {
         let mut any = false;
         for file in &mut self.files {
-            if let Some(read) = file.thread.as_mut().and_then(Aside::answer) {
-                file.known = Some(read);
-                any = true;
-            }
+            any |= file.kept.hear();
         }
         any
     }
 
-    /// Whether something is known of the file of `trust`, however old.
+    /// Whether something is known of the file of `trust`, however old; what is no file is known.
     #[must_use]
     pub fn knows(&self, trust: &Trust) -> bool {
-        self.files.iter().any(|file| file.trust == *trust && file.known.is_some())
+        let knows = |file: &Authorities| file.kept.known().is_some();
+        !matches!(trust, Trust::File(_)) || self.known_file(trust).is_some_and(knows)
     }
 
     /// The configuration for `trust`; that of a file as it was read last.
@@ -144,7 +118,7 @@ impl Trusted {
     /// It cannot be read, was not read yet, or holds no certificate: our own lack.
     pub fn config(&mut self, trust: &Trust) -> Result<Arc<ClientConfig>, Outcome> {
         if let Trust::File(_) = trust {
-            return self.file(trust).known.clone().unwrap_or(Err(unreadable_yet()));
+            return self.file(trust).kept.known().cloned().unwrap_or(Err(unreadable_yet()));
         }
         if let Some((_, config)) = self.known.iter().find(|(known, _)| known == trust) {
             return Ok(Arc::clone(config));
@@ -152,6 +126,10 @@ impl Trusted {
         let config = Arc::new(config(trust)?);
         self.known.push((trust.clone(), Arc::clone(&config)));
         Ok(config)
+    }
+
+    fn known_file(&self, trust: &Trust) -> Option<&Authorities> {
+        self.files.iter().find(|file| file.trust == *trust)
     }
 
     fn file(&mut self, trust: &Trust) -> &mut Authorities {
@@ -166,14 +144,7 @@ impl Trusted {
 
 impl Authorities {
     fn new(trust: &Trust) -> Self {
-        let since = Instant::from_millis(0);
-        Self { trust: trust.clone(), known: None, thread: None, since }
-    }
-
-    fn let_go(&mut self, reactor: &Reactor) {
-        if let Some(thread) = self.thread.take() {
-            thread.end(reactor);
-        }
+        Self { trust: trust.clone(), kept: Kept::default() }
     }
 }
 

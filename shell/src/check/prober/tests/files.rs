@@ -1,6 +1,7 @@
-//! A check's own file of authorities: not there, changed, and where nothing answers.
+//! A check's own files, of authorities and of a password: not there, changed, and where nothing answers.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use giveover_core::failure::Phase;
@@ -8,6 +9,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::*;
 use crate::check::outcome::Outcome;
+use crate::check::secret::NoSecret;
 use crate::check::tls::trust_of;
 use crate::message::tls;
 
@@ -16,7 +18,16 @@ const PEM: &str = include_str!("../../tls/tests.pem");
 /// A check of nobody's port, in TLS by the authorities in `ca`.
 fn secure(ca: &Path, port: u16) -> CheckPlan {
     let ca = ca.display();
-    let check = format!("{{ url = \"https://127.0.0.1:{port}\", ca = \"{ca}\" }}");
+    of(&format!("{{ url = \"https://127.0.0.1:{port}\", ca = \"{ca}\" }}"))
+}
+
+/// A check of nobody's port that gives the password in `file`.
+fn knowing(file: &Path, port: u16) -> CheckPlan {
+    let file = file.display();
+    of(&format!("{{ url = \"redis://127.0.0.1:{port}\", password_file = \"{file}\" }}"))
+}
+
+fn of(check: &str) -> CheckPlan {
     let loaded = crate::config::load_str("test", &format!("[service.s]\ncheck.c = {check}\n"));
     let service = loaded.expect("a plan").plan.services.into_iter().next().expect("a service");
     service.checks.into_vec().remove(0)
@@ -43,7 +54,7 @@ fn is_refused(result: ProbeResult) -> bool {
 /// What is known of whom `plan` trusts.
 fn known(turns: &mut Loop, plan: &CheckPlan) -> Result<(), u16> {
     let trust = trust_of(&plan.kind).expect("it trusts somebody");
-    turns.prober.trusted.config(trust).map(drop).map_err(|outcome| match outcome {
+    turns.prober.files.trusted.config(trust).map(drop).map_err(|outcome| match outcome {
         Outcome::Lacking { phase: Phase::Tls, code } => code,
         other => panic!("{other:?}"),
     })
@@ -114,4 +125,42 @@ fn what_was_read_before_will_do_while_it_does_not_answer() {
     assert!(is_refused(turns.run(&plan)), "at once");
     assert_eq!(turns.now, before.after(Span::from_millis(plan.timeout.as_millis() / 4)));
     assert!(turns.is_clean());
+}
+
+#[test]
+fn a_password_is_read_for_each_probe_and_its_lack_said_once_somebody_wants_it() {
+    let (mut turns, (nobody, _fd)) = (Loop::new(), nobody("127.0.0.1:0"));
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("password");
+    let plan = knowing(&file, nobody.targets[0].port);
+    let mut look = |wanted: Result<&[u8], NoSecret>| {
+        turns.start(&plan);
+        assert!(is_refused(turns.run(&plan)), "whatever would have been said");
+        let found = turns.prober.files.secret(&plan.kind);
+        let found = found.map(|secret| secret.map(|it| it.bytes().to_vec()));
+        let lacking = |why: NoSecret| Outcome::Lacking { phase: Phase::Answer, code: why.code() };
+        assert_eq!(found, wanted.map(|bytes| Some(bytes.to_vec())).map_err(lacking));
+        assert!(turns.is_clean());
+    };
+    let write = |text: &str| {
+        let _ = fs::remove_file(&file);
+        fs::write(&file, text).expect("a file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).expect("its mode");
+    };
+    look(Err(NoSecret::Absent));
+    write("one");
+    look(Ok(b"one"));
+    write("two");
+    look(Ok(b"two"));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).expect("its mode");
+    look(Err(NoSecret::Open));
+    let listener = listen("127.0.0.1:0");
+    let there = knowing(&file, listener.local_addr().expect("its address").port());
+    turns.start(&there);
+    match turns.run(&there) {
+        ProbeResult::CannotMeasure(cause) => {
+            assert_eq!((cause.phase, cause.code), (Phase::Answer, NoSecret::Open.code()));
+        }
+        other => panic!("{other:?}"),
+    }
 }

@@ -1,67 +1,66 @@
-//! Probes in TLS that have a file of authorities of their own: it is looked at before they begin.
+//! Probes that need files beside their plan: these are looked at before they begin.
 
 use giveover_core::time::Span;
 
 use super::slab::Key;
 use super::{Prober, Stage, Turn};
 use crate::check::socket::Close;
-use crate::check::tls::{trust_of, unreadable_yet};
 use crate::config::plan::CheckPlan;
 
 /// With what was read before at hand, a file that does not answer may cost this part of the timeout.
 const PATIENCE: u32 = 4;
 
 impl Prober {
-    /// Whether the probe has to wait until it is known whom to trust.
-    pub(super) fn asks_whom_to_trust(
+    /// Whether the probe has to wait for its files.
+    pub(super) fn asks_for_files(
         &mut self,
         turn: &mut Turn<'_>,
         plan: &CheckPlan,
         key: Key,
     ) -> bool {
-        let Some(trust) = trust_of(&plan.kind) else { return false };
-        if !self.trusted.ask(turn.reactor, trust, turn.now) {
+        if !self.files.ask(turn.reactor, &plan.kind, turn.now) {
             return false;
         }
-        let knows = self.trusted.knows(trust);
+        let knows = self.files.knows(&plan.kind);
         let Some(probe) = self.probe_mut(key) else { return false };
-        probe.stage = Stage::Trusting;
+        probe.stage = Stage::Files;
         let limit = match knows {
             false => probe.deadline,
             true => turn.now.after(Span::from_millis(plan.timeout.as_millis() / PATIENCE)),
         };
-        self.trusting.push(key);
+        self.reading.push(key);
         self.wait(turn, key, limit);
         true
     }
 
-    /// Files of authorities may have been read.
-    pub(super) fn trust_ready(&mut self, turn: &mut Turn<'_>) {
-        if !self.trusted.hear() {
+    /// Files may have been read.
+    pub(super) fn files_ready(&mut self, turn: &mut Turn<'_>) {
+        if !self.files.hear() {
             return;
         }
-        for key in self.trusting.clone() {
+        for key in self.reading.clone() {
             let Some(probe) = self.probe_mut(key) else { continue };
             let Some(plan) = turn.checks.check(probe.id) else {
                 self.void(turn, key);
                 continue;
             };
-            if !trust_of(&plan.kind).is_some_and(|trust| self.trusted.is_reading(trust)) {
-                self.trust_known(turn, plan, key);
+            if !self.files.is_reading(&plan.kind) {
+                self.files_known(turn, plan, key);
             }
         }
     }
 
-    /// What is known of whom to trust is all there will be.
-    pub(super) fn trust_known(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
-        let knows = trust_of(&plan.kind).is_some_and(|trust| self.trusted.knows(trust));
+    /// What is known of its files is all there will be.
+    pub(super) fn files_known(&mut self, turn: &mut Turn<'_>, plan: &CheckPlan, key: Key) {
+        let knows = self.files.knows(&plan.kind);
         let Some(probe) = self.probe_mut(key) else { return };
         if !knows || turn.now >= probe.deadline {
             // It says nothing of the server, which was not asked.
-            return self.finish(turn, key, unreadable_yet(), Close::Reset);
+            let silent = self.files.silent(&plan.kind);
+            return self.finish(turn, key, silent, Close::Reset);
         }
         probe.stage = Stage::Connecting;
-        self.trusting.retain(|waiting| *waiting != key);
+        self.reading.retain(|waiting| *waiting != key);
         self.begin(turn, plan, key);
     }
 }
