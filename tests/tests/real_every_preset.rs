@@ -259,13 +259,15 @@ fn every_preset_is_ok_and_acts_as_its_document_says() {
         wait_restarts(&daemon, name, 1);
         tell(name, "its preset", "frozen", &format!("{weight} {phase}, restarted"), None);
     }
-    // Each is killed: a whole failure at once, and it is restarted. Then once more: the budget of
-    // two restarts is used up, and it is given over.
+    // Each in turn is killed: a whole failure at once, and it is restarted, and no other. Then once
+    // more, all together: the budget of two restarts is used up, and each is given over.
     for Started { name, .. } in &all {
         kill(&daemon, name);
+        wait_for("its death", || (!events(&daemon, name, "died").is_empty()).then_some(()));
+        wait_restarts(&daemon, name, 2);
     }
     for Started { name, .. } in &all {
-        wait_for("its death", || (!events(&daemon, name, "died").is_empty()).then_some(()));
+        assert_eq!(events(&daemon, name, "died").len(), 1, "{name}");
         wait_restarts(&daemon, name, 2);
         kill(&daemon, name);
     }
