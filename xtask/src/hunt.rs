@@ -36,7 +36,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 }
 
 /// On each commit, in `cargo xtask test`: so many worlds, always the same ones.
-const WORLDS: &str = "40000";
+const WORLDS: &str = "200000";
 /// And from this seed on.
 const SEED: &str = "1";
 /// Seconds for a defect there: many more than it takes, since the machine may be busy.

@@ -203,6 +203,59 @@ fn what_the_disk_has_lost_is_forgotten_and_no_more() {
     assert_eq!(lost.told[1].restarts, Some(1), "the first one was safe: {:?}", lost.told);
 }
 
+/// A daemon that asks again after a torn write knows since when it has asked; who looks on does not, and
+/// takes it for no new request. Found by the hunt, whose oracle was wrong.
+#[test]
+fn a_request_that_outlives_a_torn_write_is_no_new_one() {
+    let text = r#"
+length = "285s"
+seed = 179207
+[giveover]
+answer = { not_now_until = "9m" }
+takes = ["0s", "3s"]
+[service.s0]
+stop_takes = "700ms"
+start_takes = ["0s", "2s"]
+policy = { thorough_probe_interval = "2s", probe_timeout = "500ms", retry_count = 0, retry_interval = "142s", start_grace = "6s", restart_delay = ["2s", "4s", "8s"], failover_mode = "soft", stop_timeout = "2s" }
+[[fault]]
+at = "56700ms"
+service = "s0"
+does = "restart"
+[[fault]]
+at = "210200ms"
+daemon = "crash"
+[[fault]]
+at = "100500ms"
+disk = "torn"
+[[fault]]
+at = "55500ms"
+service = "s0"
+does = "fail_start"
+for = "28100ms"
+[[fault]]
+at = "198584ms"
+service = "s0"
+does = "die"
+[[fault]]
+at = "199667ms"
+service = "s0"
+does = "hold"
+[[fault]]
+at = "138710ms"
+service = "s0"
+does = "die"
+[[fault]]
+at = "138928ms"
+service = "s0"
+does = "giveover"
+[[fault]]
+every = "27s"
+service = "s0"
+does = "hang"
+"#;
+    assert_eq!(watched(&world("torn", text), 179_207).broken, None);
+}
+
 /// A write that was cut short: the daemon finds what is whole before it, and goes on.
 #[test]
 fn a_torn_write_costs_what_it_held() {

@@ -24,8 +24,9 @@ impl Seen {
                 if step.before.giveover_under_way() == Some(ticket)
         ) && self.asked.is_none_or(|(first, _)| too_late(step, first));
         if let Some(reason) = step.giveover() {
-            let again = matches!(step.before.waiting_for(), Waiting::AskAgain(_))
-                && self.asked.is_some_and(|(_, before)| before == reason);
+            let asks_again = matches!(step.before.waiting_for(), Waiting::AskAgain(_));
+            // where the disk has lost what was seen, only the monitor knows when it asked first
+            let again = asks_again && self.asked.is_none_or(|(_, before)| before == reason);
             if !again {
                 self.asked = Some((step.at, reason));
             }
